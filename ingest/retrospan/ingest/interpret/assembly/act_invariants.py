@@ -120,9 +120,16 @@ def ids_of_executions(run: AssembledRun) -> Iterator[ParseIssue]:
 def unasked_executions(run: AssembledRun) -> Iterator[ParseIssue]:
     """Yield executions that no model asked for, by an agent whose other executions one asked for.
 
-    Another try of what failed needs no further asking. What the models do not know they cannot ask for.
+    Another try of what failed needs no further asking. What the models do not know they cannot ask for. Yield also those
+    that several agents asked for alike.
     """
-    executed = [(tool, tool.span) for tool in run.calls.tools if tool.span is not None]
+    for tool in run.calls.tools:
+        if tool.is_unclear and tool.span is not None:
+            reason = "agents asked for this alike, and nothing tells for which of them it ran"
+            yield issue(tool.span.sent.span_id, "tool_call_id", tool.name, reason)
+    executed = [
+        (tool, tool.span) for tool in run.calls.tools if tool.span is not None and not tool.is_unclear
+    ]
     asking = {span.agent_name for tool, span in executed if tool.asked is not None}
     if not any(tool.asked is None and span.agent_name in asking for tool, span in executed):
         return

@@ -48,6 +48,7 @@ class ToolCall:
     result_source: str | None = None
     status: str = "ok"
     matched_by_id: bool = False
+    is_unclear: bool = False  # agents asked alike, and nothing tells for which of them it ran
 
     @property
     def error_message(self) -> str | None:

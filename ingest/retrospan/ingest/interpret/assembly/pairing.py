@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Collection, Iterator
 from itertools import chain
 
+from retrospan.ingest.interpret.assembly.asked_executions import pair_executions
 from retrospan.ingest.interpret.assembly.asked_models import complete_asked
 from retrospan.ingest.interpret.assembly.bare_prompts import complete_prompts
 from retrospan.ingest.interpret.assembly.calls import (
@@ -50,10 +51,7 @@ from retrospan.ingest.interpret.normalize.tool_results import error_of, returned
 from retrospan.ingest.interpret.normalize.toolspan import is_around, read_result, tells_output, unquoted
 from retrospan.ingest.interpret.spans.pyrepr import read_repr
 from retrospan.ingest.json_text import read_value, write_json
-from retrospan.schemas import semconv
 
-#: Calls of one name among which an execution without call id looks for the one that asked for it.
-NEAR = 100
 #: How classes are called, and hardly a tool.
 _CLASS = re.compile(r"(?:[A-Z][a-z0-9]+){2,}")
 
@@ -99,7 +97,9 @@ def read_calls(tree: Tree, history: History, interrupted_or_cut: bool) -> Calls:
     }
     _note_results(asked, retelling, results)
     asked = asked or asked_in_fields(tree, calls.models)
-    pairs = _pair(executed, asked, calls.models, tree)
+    pairs = pair_executions(
+        executed, asked, calls.models, tree, lambda call: _said(call, call.call_id, results)
+    )
     known = {*results, *(call.call_id for call in asked), *reused}
     for span, call in find_executions(tree, asked, retelling):
         if _said(call, call.call_id, results) is None or tells_output(span):
@@ -158,103 +158,6 @@ def _results_said(models: list[ModelCall], tree: Tree) -> dict[str, Part]:
     return said
 
 
-def _pair(
-    executed: list[NormalizedSpan], asked: list[RequestedCall], models: list[ModelCall], tree: Tree
-) -> dict[NormalizedSpan, tuple[RequestedCall, bool]]:
-    """Pair executions with askings: by id, else by name and arguments, else by name, each in order and never ahead of time.
-
-    An id may be executed more than once: each further execution is another try of the same call.
-    """
-    pairs: dict[NormalizedSpan, tuple[RequestedCall, bool]] = {}
-    ended = {call.ordinal: call.span.sent.done_at for call in models}
-    by_id: dict[str, list[RequestedCall]] = {}
-    for call in asked:
-        if call.call_id:
-            by_id.setdefault(call.call_id, []).append(call)
-    for span in executed:
-        found = by_id.get(span.tool_call_id) if span.tool_call_id else None
-        if found is not None:
-            before = [call for call in found if ended[call.by] <= max(span.sent.begun_by, 1)]
-            asking = (before or found)[-1]
-            asking.taken = True
-            pairs[span] = (asking, True)
-    waiting: dict[str, list[RequestedCall]] = {}
-    for call in asked:
-        if not call.taken:
-            waiting.setdefault(call.name, []).append(call)
-    inside = _requests_around(tree, models) if waiting and len(pairs) < len(executed) else {}
-    for exactly in (True, False):
-        for span in executed:
-            if span not in pairs:
-                by = inside.get(span, 0)
-                match = _match(span, _waiting(waiting, span.tool_name or ""), ended, exactly, by)
-                if match is not None:
-                    pairs[span] = (match, False)
-    for span in executed:
-        if span not in pairs and not span.tool_call_id:
-            match = _match(span, _named_inside(span, waiting), ended, exactly=False)
-            if match is not None:
-                pairs[span] = (match, False)
-    return pairs
-
-
-def _requests_around(tree: Tree, models: list[ModelCall]) -> dict[NormalizedSpan, int]:
-    """Return, for every span inside of the span of a request, that request: it may end after the tools it asked for."""
-    by_span = {call.span: call.ordinal for call in models}
-    return {span: by_span[outer] for span, outer in tree.nearest(by_span.__contains__).items()}
-
-
-def _named_inside(span: NormalizedSpan, waiting: dict[str, list[RequestedCall]]) -> list[RequestedCall]:
-    """Return the calls that wait for the one tool that a span names in an attribute, whatever its name, or else the one
-    call that asked with just the arguments that it has."""
-    texts = {value.strip('"') for value in span.sent.attributes.values() if isinstance(value, str)}
-    named = [calls for name, calls in waiting.items() if calls and name in texts]
-    if len(named) == 1:
-        return named[0]
-    if named or not span.arguments or semconv.TOOL_NAME in span.sent.attributes:
-        return []
-    fitting = [
-        calls
-        for calls in waiting.values()
-        for call in calls[:NEAR]
-        if call.arguments and same_arguments(span.arguments, call.arguments)
-    ]
-    return fitting[0] if len(fitting) == 1 and len(fitting[0]) == 1 else []
-
-
-def _waiting(waiting: dict[str, list[RequestedCall]], name: str) -> list[RequestedCall]:
-    """Return the calls that wait for a tool of that name, also under the name that the model knows it by."""
-    if name in waiting:
-        return waiting[name]
-    return next((calls for asked, calls in waiting.items() if calls and is_same_tool(name, asked)), [])
-
-
-def _match(
-    span: NormalizedSpan, waiting: list[RequestedCall], ended: dict[int, int], exactly: bool, inside: int = 0
-) -> RequestedCall | None:
-    """Take the first of the next few waiting calls that an execution fits: with its arguments, of several answers that ask
-    for the same, as one that tries again, the last that was there by then. By its name alone it rather is one of which the
-    arguments are not known than one that asked with others. What runs `inside` of a request was asked for by it."""
-    found: int | None = None
-    near = waiting[:NEAR]
-    if not exactly and span.has_arguments and any(call.arguments is None for call in near):
-        unknown = [place for place, call in enumerate(near) if call.arguments is None]
-        found = next((at for at in unknown if ended[near[at].by] <= max(span.sent.begun_by, 1)), None)
-        near = near if found is None else []
-    for place, call in enumerate(near):
-        in_time = call.by == inside or ended[call.by] <= max(span.sent.begun_by, 1)
-        fits = not exactly or not span.has_arguments or same_arguments(span.arguments, call.arguments)
-        if in_time and fits and (found is None or ended[waiting[found].by] < ended[call.by]):
-            found = place
-            if not exactly or not span.has_arguments:
-                break
-    if found is None:
-        return None
-    call = waiting.pop(found)
-    call.taken = True
-    return call
-
-
 def _said(asked: RequestedCall | None, call_id: str | None, results: dict[str, Part]) -> Part | None:
     """Return the result that a message tells of a call."""
     return (asked.result if asked else None) or results.get(call_id or "")
@@ -262,12 +165,13 @@ def _said(asked: RequestedCall | None, call_id: str | None, results: dict[str, P
 
 def _execution(
     span: NormalizedSpan,
-    pair: tuple[RequestedCall, bool] | None,
+    pair: tuple[RequestedCall | None, bool] | None,
     results: dict[str, Part],
     known: Collection[str | None],
 ) -> ToolCall:
     asked, by_id = pair or (None, False)
     tool = ToolCall(name=span.tool_name or span.sent.name, span=span, asked=asked, matched_by_id=by_id)
+    tool.is_unclear = pair is not None and asked is None
     if asked and (is_same_tool(tool.name, asked.name) or not by_id or _is_code(span, asked)):
         tool.name = asked.name
     tool.call_id = span.tool_call_id or (asked.call_id if asked else None)
