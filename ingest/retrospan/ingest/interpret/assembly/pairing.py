@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Collection, Iterator
+from functools import partial
 from itertools import chain
 
 from retrospan.ingest.interpret.assembly.asked_executions import pair_executions
@@ -24,6 +25,7 @@ from retrospan.ingest.interpret.assembly.executed_ids import take_executed_ids
 from retrospan.ingest.interpret.assembly.executions import find_executions
 from retrospan.ingest.interpret.assembly.fields_in_texts import asked_in_fields
 from retrospan.ingest.interpret.assembly.handed_back import handed_back
+from retrospan.ingest.interpret.assembly.handovers import find_handovers
 from retrospan.ingest.interpret.assembly.history import History
 from retrospan.ingest.interpret.assembly.joined_results import split_joined_results
 from retrospan.ingest.interpret.assembly.kept_exchanges import complete_from_clients
@@ -97,24 +99,25 @@ def read_calls(tree: Tree, history: History, interrupted_or_cut: bool) -> Calls:
     }
     _note_results(asked, retelling, results)
     asked = asked or asked_in_fields(tree, calls.models)
-    pairs = pair_executions(
-        executed, asked, calls.models, tree, lambda call: _said(call, call.call_id, results)
-    )
+    returned = partial(_returned, results)
+    pairs = pair_executions(executed, asked, calls.models, tree, returned)
     known = {*results, *(call.call_id for call in asked), *reused}
     for span, call in find_executions(tree, asked, retelling):
         if _said(call, call.call_id, results) is None or tells_output(span):
             read_result(span.fields, span)
         executed.append(span)
         pairs[span] = (call, False)
+    for span, call in find_handovers(executed, pairs, asked, calls.models, returned):
+        pairs[span] = (call, False)
     for span in executed:
         calls.tools.append(_execution(span, pairs.get(span), results, known))
     open_envelopes(calls.tools, results)
     waiting = [call for call in asked if not call.taken]
-    returned = handed_back(tree, calls.models, calls.tools) if waiting else set[tuple[int, str]]()
+    given_back = handed_back(tree, calls.models, calls.tools) if waiting else set[tuple[int, str]]()
     for call in waiting:
         if not call.taken:
             tool = _without_execution(call, calls.models, results, interrupted_or_cut)
-            if tool.status == "unknown" and (call.by, call.call_id) in returned:
+            if tool.status == "unknown" and (call.by, call.call_id) in given_back:
                 tool.status = "not_executed"
             calls.tools.append(tool)
     calls.tools += find_untold_calls(calls, retelling)
@@ -161,6 +164,10 @@ def _results_said(models: list[ModelCall], tree: Tree) -> dict[str, Part]:
 def _said(asked: RequestedCall | None, call_id: str | None, results: dict[str, Part]) -> Part | None:
     """Return the result that a message tells of a call."""
     return (asked.result if asked else None) or results.get(call_id or "")
+
+
+def _returned(results: dict[str, Part], asked: RequestedCall) -> Part | None:
+    return _said(asked, asked.call_id, results)
 
 
 def _execution(
