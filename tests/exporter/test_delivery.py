@@ -59,6 +59,18 @@ def test_a_busy_receiver_is_asked_again_when_it_said_and_not_before(
     assert tries[1].at - tries[0].at >= 0.99
 
 
+@pytest.mark.parametrize("code", [408, 425, 426, 501, 507, 520, 522, 530])
+def test_no_answer_of_what_stands_before_a_collector_costs_a_span(
+    pipeline: MakePipeline, receiver: Receiver, code: int
+) -> None:
+    replies = iter([Reply(code), TAKEN])
+    receiver.answer = lambda body: next(replies) if body else TAKEN
+    built, provider = pipeline()
+    record(provider, "one")
+    assert built.flush(60)
+    assert receiver.names() == ["one"] and built.counts().lost == {}
+
+
 def test_each_request_keeps_below_the_size_and_no_span_is_left_out(
     pipeline: MakePipeline, receiver: Receiver
 ) -> None:

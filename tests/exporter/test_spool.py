@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import re
 import time
@@ -13,7 +14,7 @@ from exporter.receiver import TAKEN, Receiver, Reply
 from exporter.test_delivery import lines, numbered, record
 
 from retrospan.exporter.delivery import notices
-from retrospan.exporter.delivery.spool import Damaged, Spool, SpoolFull
+from retrospan.exporter.delivery.spool import Damaged, Spool, Spooled, SpoolFull
 
 PLENTY = 1 << 30
 
@@ -133,6 +134,64 @@ def test_a_damaged_file_is_put_aside_and_does_not_stop_the_others(
     receiver.until(lambda: files(tmp_path) == [] and len(files(tmp_path, ".damaged")) == 1)
     assert heir.counts().lost == {notices.DAMAGED: 1}
     assert any(".damaged" in line for line in lines(caplog))
+
+
+def test_a_file_that_cannot_be_read_for_a_moment_is_neither_lost_nor_in_the_way(
+    pipeline: MakePipeline, receiver: Receiver, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    receiver.answer = receiver.answer_logs = lambda body: Reply(503)
+    built, provider = pipeline(spool=tmp_path / "spool")
+    for number, name in enumerate(numbered(3), 1):
+        record(provider, name)
+        receiver.until(lambda number=number: len(files(tmp_path / "spool")) == number)  # type: ignore[misc]
+    # The first is being sent; what stands in the second's place cannot be read, as where descriptors have run out.
+    second = files(tmp_path / "spool")[1]
+    second.rename(tmp_path / "kept")
+    second.mkdir()
+    receiver.answer = receiver.answer_logs = lambda body: TAKEN
+    receiver.until(lambda: receiver.names() == ["span 0", "span 2"])
+    second.rmdir()
+    (tmp_path / "kept").rename(second)
+    assert built.flush(60)
+    assert receiver.names() == ["span 0", "span 2", "span 1"]
+    assert built.counts().lost == {} and built.counts().delivered == 3
+    assert len([line for line in lines(caplog) if "the spool cannot be read" in line]) == 1
+    assert files(tmp_path / "spool") == []
+
+
+def test_a_damaged_file_that_cannot_be_renamed_stays(
+    pipeline: MakePipeline, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(spool: Spool, spooled: Spooled) -> None:
+        raise PermissionError("no")
+
+    monkeypatch.setattr(Spool, "put_aside", refuse)
+    leave_behind(tmp_path, b"damaged")
+    (left,) = files(tmp_path)
+    left.write_bytes(left.read_bytes()[:-1])
+    heir, provider = pipeline(spool=tmp_path)
+    record(provider, "newer")
+    assert heir.flush(60)
+    assert heir.counts().lost == {notices.DAMAGED: 1}
+    assert files(tmp_path) == [left]
+
+
+def test_a_directory_that_cannot_be_listed_for_a_moment_is_adopted_later(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    leave_behind(tmp_path, b"a")
+    heir = Spool(tmp_path, PLENTY)
+    listed, listing = [heir._names()], Spool._names
+
+    def short(spool: Spool) -> list[str]:
+        if listed:
+            return listed.pop()
+        raise OSError(errno.EMFILE, "Too many open files")
+
+    monkeypatch.setattr(Spool, "_names", short)
+    assert heir.adopt() == []
+    monkeypatch.setattr(Spool, "_names", listing)
+    assert [heir.read(spooled)[0] for spooled in heir.adopt()] == [b"a"]
 
 
 def test_a_spool_that_is_full_or_cannot_be_used_gives_way_to_memory(

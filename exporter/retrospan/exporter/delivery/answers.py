@@ -30,6 +30,8 @@ class Fate(Enum):
     TOO_LARGE = "too large"
     REFUSED = "refused"
     """The receiver will never take it."""
+    UNREAD = "unread"
+    """Its file in the spool could not be read, so that nobody was asked: the file stays."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -35,8 +35,9 @@ from retrospan.exporter.delivery.exchange import (
 from retrospan.exporter.delivery.records import Signal
 from retrospan.exporter.settings import Settings
 
-_LATER = {408, 429, 500, 502, 503, 504}
-_BLOCKED = {401, 402, 403, 404, 405, 407, 415, 421}
+_LATER = {408, 425, 429}
+#: The address or the token is wrong, or something stands in between, which a person can set right.
+_BLOCKED = {401, 402, 403, 404, 405, 407, 410, 415, 421, 426, 431, 451, 501, 505, 511}
 _TOO_LARGE = 413
 _SHOWN_BODY = 2_000
 _PIECE_BYTES = 8_192
@@ -116,10 +117,11 @@ def _answer(reply: requests.Response, exchange: Exchange) -> Answer:
     reason = shortened(f"HTTP {code} {reply.reason or ''}".strip() + (f": {said}" if said else ""))
     if code == _TOO_LARGE:
         return Answer(Fate.TOO_LARGE, reason)
-    if code in _LATER:
-        return Answer(Fate.LATER, reason, retry_after_seconds(reply.headers.get("Retry-After")))
     if code in _BLOCKED or not 400 <= code < 600:
         return Answer(Fate.BLOCKED, reason)
+    # Whatever stands before a collector has numbers of its own beyond 500; none of them says that spans are at fault.
+    if code in _LATER or code >= 500:
+        return Answer(Fate.LATER, reason, retry_after_seconds(reply.headers.get("Retry-After")))
     return Answer(Fate.REFUSED, reason)
 
 

@@ -16,7 +16,7 @@ UNENCODABLE = "they could not be encoded"
 NO_LOGS = "the receiver takes no log records"
 #: What the sender says itself, once, with the reason; the spans say the same as these records.
 _SAID_ELSEWHERE = {NO_LOGS}
-DAMAGED = "their file in the spool was damaged"
+DAMAGED = "their file in the spool was damaged, or gone"
 SHUT_DOWN = "the process ended before they were delivered"
 AFTER_SHUTDOWN = "they ended after shutdown()"
 

@@ -29,6 +29,8 @@ class Item:
     parts: int
     signal: Signal
     own: bool = True
+    is_gone: bool = False
+    """Its file is not there any more, or was put aside: there is nothing to remove."""
 
 
 class Outbox:
@@ -46,6 +48,7 @@ class Outbox:
         self._spool = spool
         self._account = account
         self._items: deque[Item] = deque()
+        self._put_off: list[Item] = []
         self._filled = threading.Condition()
         self._said_full = self._said_broken = False
         self._adopted: dict[str, int] = {}
@@ -73,20 +76,23 @@ class Outbox:
             self._filled.notify_all()
 
     def read(self, item: Item) -> ExportRequest | None:
-        """Return the request of an item; None, and said, where its file is lost or damaged."""
+        """Return the request of an item; None where its file is gone, or damaged, which is said.
+
+        Raises OSError, MemoryError where it cannot be read now: nothing is known of the file, and it stays.
+        """
         if item.request is not None:
             return item.request
         assert item.spooled is not None and self._spool is not None
         try:
             body, item.parts = self._spool.read(item.spooled)
         except FileNotFoundError:
+            item.is_gone = True
             return None
         except Damaged as error:
-            say(f"{error}. It was renamed to .damaged.")
+            say(f"{error}. It is renamed to .damaged.")
             self._try(partial(self._spool.put_aside, item.spooled))
-            return None
-        except OSError as error:
-            say(f"the spool cannot be read: {error}.")
+            # Where that failed it stays as it is: what it holds may be of use to a person.
+            item.is_gone = True
             return None
         return ExportRequest(body, item.parts, item.signal)
 
@@ -95,8 +101,19 @@ class Outbox:
         with self._filled:
             self._items.popleft()
 
+    def put_off(self, item: Item) -> None:
+        """Set the oldest item aside, whose file cannot be read now, so that those behind it are delivered."""
+        with self._filled:
+            self._put_off.append(self._items.popleft())
+
+    def take_up(self) -> None:
+        """Put what was set aside in front again: it is older."""
+        with self._filled:
+            self._items.extendleft(reversed(self._put_off))
+            self._put_off.clear()
+
     def __len__(self) -> int:
-        return len(self._items)
+        return len(self._items) + len(self._put_off)
 
     def done(self, item: Item) -> None:
         """Forget the oldest item: it was delivered, or never will be."""
@@ -106,7 +123,8 @@ class Outbox:
             self._account(-len(item.request.body))
         if item.spooled is not None and self._spool is not None:
             spooled = item.spooled
-            self._try(partial(self._spool.remove, spooled))
+            if not item.is_gone:
+                self._try(partial(self._spool.remove, spooled))
             if spooled.owner in self._adopted:
                 self._adopted[spooled.owner] -= 1
                 if not self._adopted[spooled.owner]:
@@ -153,7 +171,8 @@ class Outbox:
     def left(self, signal: Signal) -> int:
         """Return how many of this process's spans, or log records, wait in the spool."""
         with self._filled:
-            items = [item for item in self._items if item.own and item.signal is signal]
+            all_items = (*self._items, *self._put_off)
+            items = [item for item in all_items if item.own and item.signal is signal]
         return sum(item.parts for item in items if item.spooled is not None)
 
     def close(self) -> None:

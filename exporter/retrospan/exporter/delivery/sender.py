@@ -3,7 +3,8 @@
 Nothing is given up because time has passed: a request that the collector could not take is tried again, after what
 the collector asked for, else after 0.5 s to 30 s, doubling, with jitter. A request that is too large for the
 receiver is halved; a single span or log record that is too large loses its largest values. A receiver that takes
-spans and no log records gets none for a while: they never stop the spans, which say the same once they end.
+spans and no log records gets none for a while: they never stop the spans, which say the same once they end. A file of
+the spool that cannot be read now is left where it is and tried again: only an answer, or proven damage, ends a request.
 """
 
 from __future__ import annotations
@@ -95,8 +96,9 @@ class Sender:
 
     def _run(self, transport: Transport) -> None:
         while not self.given_up.is_set():
-            if time.monotonic() - self._adopted_at > _ADOPT_SECONDS:
+            if time.monotonic() - self._adopted_at > self._look_again_seconds():
                 self._outbox.adopt()
+                self._take_up()
                 self._adopted_at = time.monotonic()
             # Read before the look: what was put in between is seen by the look.
             last = self.closing.is_set() and self.encoded()
@@ -112,7 +114,11 @@ class Sender:
         if self._is_only_copy(item):
             self._outbox.keep(item)
             return True
-        request = self._outbox.read(item)
+        try:
+            request = self._outbox.read(item)
+        except (OSError, MemoryError) as error:
+            self._put_off(item, error)
+            return True
         self._lost_here = 0
         if request is None:
             self._lose(item, notices.DAMAGED, max(1, item.parts))
@@ -136,7 +142,9 @@ class Sender:
                     return False
                 continue
             self._reach.found()
-            self._failures, self.trouble = 0, None
+            self._failures = 0
+            if self.trouble is not None and self.trouble.fate is not Fate.UNREAD:
+                self.trouble = None
             body = parts.popleft()
             if answer.fate is Fate.TOO_LARGE:
                 parts.extendleft(reversed(self._smaller(item, body, answer)))
@@ -157,6 +165,20 @@ class Sender:
         for losses in self._losses.values():
             losses.tell()
         return True
+
+    def _put_off(self, item: Item, error: OSError | MemoryError) -> None:
+        reason = f"the spool cannot be read: {error or type(error).__name__}"
+        self.trouble = Answer(Fate.UNREAD, reason)
+        self._say_once("unread", f"{reason}. What cannot be read is left there, and tried again.")
+        self._outbox.put_off(item)
+
+    def _take_up(self) -> None:
+        if self.trouble is not None and self.trouble.fate is Fate.UNREAD:
+            self.trouble = None
+        self._outbox.take_up()
+
+    def _look_again_seconds(self) -> float:
+        return _URGENT_PAUSE_SECONDS if time.monotonic() < self.urgent_until else _ADOPT_SECONDS
 
     def leaves_out(self, signal: Signal) -> bool:
         """Return whether the receiver does not take such requests, and gets none for a while."""
@@ -245,6 +267,8 @@ def cure_of(answer: Answer) -> str:
     """Return what a person can do so that a request is taken."""
     if answer.fate is Fate.LATER:
         return "Start a collector there (retrospan serve), or set OTEL_EXPORTER_OTLP_ENDPOINT."
+    if answer.fate is Fate.UNREAD:
+        return "The files are left as they are: set that right, and send again."
     if any(word in answer.reason for word in ("401", "403", "UNAUTHENTICATED", "PERMISSION_DENIED")):
         return "Give a token that may send: RETROSPAN_TOKEN, or token= of instrument()."
     return "Check OTEL_EXPORTER_OTLP_ENDPOINT, or endpoint= of instrument()."

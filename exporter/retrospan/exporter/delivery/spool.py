@@ -136,18 +136,27 @@ class Spool:
         names = self._names()
         owners = {match[1] for name in names if (match := _NAME.fullmatch(name) or _LOCK.fullmatch(name))}
         for owner in sorted(owners):
-            if owner in self._owners or not self._take_over(owner):
-                continue
+            if owner not in self._owners and self._take_over(owner):
+                adopted += self._left_by(owner)
+        with suppress(OSError):
+            self._forget_halves(names)
+        return sorted(adopted, key=lambda spooled: spooled.path.name)
+
+    def _left_by(self, owner: str) -> list[Spooled]:
+        """Return the files of an owner whose lock was got; where they cannot be listed now the lock is given back."""
+        try:
             # Listed after the lock was got: its last holder may have delivered some.
             found = [Spooled(self.directory / name, owner) for name in self._names() if _is_of(name, owner)]
-            adopted += found
+        except OSError:
+            self._owners.give_back(owner, forget=False)
+            return []
+        with suppress(OSError):
             (self.directory / f"{owner}.part").unlink(missing_ok=True)
-            if (dead := self._owners.dead(owner)) is not None:
-                self._dead[owner] = dead
-            elif not found:
-                self._owners.give_back(owner, forget=True)
-        self._forget_halves(names)
-        return sorted(adopted, key=lambda spooled: spooled.path.name)
+        if (dead := self._owners.dead(owner)) is not None:
+            self._dead[owner] = dead
+        elif not found:
+            self._owners.give_back(owner, forget=True)
+        return found
 
     def killed(self) -> list[Dead]:
         """Return the adopted processes that were killed, of which nobody has said so yet."""
