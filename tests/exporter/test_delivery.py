@@ -15,8 +15,8 @@ from exporter.receiver import TAKEN, Receiver, Reply, attributes
 from opentelemetry.sdk.trace import ReadableSpan, TracerProvider
 
 from retrospan.exporter.delivery import notices
-from retrospan.exporter.delivery.backlog import Entry
 from retrospan.exporter.delivery.requests import ExportRequest
+from retrospan.exporter.delivery.weighing import Entry
 from retrospan.schemas.wire import delimited, varint
 
 

@@ -9,18 +9,10 @@ from __future__ import annotations
 
 import threading
 from collections import deque
-from collections.abc import Mapping
-from sys import getsizeof
-from typing import TypeAlias
-
-from opentelemetry.sdk.trace import ReadableSpan
 
 from retrospan.exporter.delivery.records import LogRecord, Signal
+from retrospan.exporter.delivery.weighing import Entry, weight
 
-#: What waits.
-Entry: TypeAlias = ReadableSpan | LogRecord
-#: What a span takes in memory apart from its values; a log record; an event, a link; an attribute.
-_SPAN_BYTES, _RECORD_BYTES, _PART_BYTES, _PAIR_BYTES = 2_700, 1_000, 600, 150
 _MANY_ENTRIES, _MANY_BYTES = 256, 1 << 20
 
 
@@ -43,7 +35,7 @@ class Backlog:
         """Accept a span or log record; return False if there is no room."""
         is_record = isinstance(entry, LogRecord)
         most = self._most // 2 if is_record else self._most
-        cost = weight(entry)
+        cost = weight(entry, self._most)
         with self._lock:
             # A span larger than everything is taken when nothing else waits: it is reduced, not lost. Log records get
             # half of the memory: what they say of a span that ends, the span says too.
@@ -111,24 +103,3 @@ class Backlog:
 
     def __len__(self) -> int:
         return len(self._entries)
-
-
-def weight(entry: Entry) -> int:
-    """About how many bytes the span or log record takes in memory; cheap."""
-    if isinstance(entry, LogRecord):
-        return _RECORD_BYTES + _mapping(entry.attributes)
-    size = _SPAN_BYTES + _mapping(entry.attributes)
-    for event in entry.events:
-        size += _PART_BYTES + _mapping(event.attributes)
-    for link in entry.links:
-        size += _PART_BYTES + _mapping(link.attributes)
-    return size
-
-
-def _mapping(attributes: Mapping[str, object] | None) -> int:
-    size = 0
-    for value in list(attributes.values()) if attributes else ():
-        size += _PAIR_BYTES + getsizeof(value)
-        if isinstance(value, tuple):
-            size += sum(map(getsizeof, value))
-    return size

@@ -11,7 +11,7 @@ from opentelemetry.sdk.resources import Resource
 from opentelemetry.sdk.util.instrumentation import InstrumentationScope
 
 from retrospan.exporter.delivery import notices
-from retrospan.exporter.delivery.backlog import Backlog, Entry
+from retrospan.exporter.delivery.backlog import Backlog
 from retrospan.exporter.delivery.cleaning import Cleaner
 from retrospan.exporter.delivery.encoding import (
     encode_attributes,
@@ -27,6 +27,7 @@ from retrospan.exporter.delivery.pulse import Pulse
 from retrospan.exporter.delivery.records import BegunRecord, LogRecord, Signal
 from retrospan.exporter.delivery.reduction import reduced
 from retrospan.exporter.delivery.requests import ExportRequest, Origin, Packer, joined
+from retrospan.exporter.delivery.weighing import Entry
 from retrospan.exporter.settings import Settings
 from retrospan.schemas.attributes import EXPORTER_LOST
 from retrospan.schemas.redaction.messages import LOG

@@ -19,7 +19,7 @@ from opentelemetry.sdk.resources import Resource
 
 from retrospan.exporter.delivery import notices
 from retrospan.exporter.delivery.answers import Transport
-from retrospan.exporter.delivery.backlog import Backlog, Entry
+from retrospan.exporter.delivery.backlog import Backlog
 from retrospan.exporter.delivery.cleaning import Cleaner
 from retrospan.exporter.delivery.encoder import Encoder, request_of
 from retrospan.exporter.delivery.notices import Counts, Losses, Tally, say
@@ -30,6 +30,7 @@ from retrospan.exporter.delivery.records import LogRecord, Signal
 from retrospan.exporter.delivery.requests import ExportRequest
 from retrospan.exporter.delivery.sender import Sender
 from retrospan.exporter.delivery.spool import Spool
+from retrospan.exporter.delivery.weighing import Entry
 from retrospan.exporter.operating_system import after_fork_in_child
 from retrospan.exporter.settings import MIB, Settings
 from retrospan.schemas.redaction.rules import Rules
