@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
+from urllib.parse import quote
 
 import pytest
 
@@ -26,6 +27,10 @@ def read(arguments: Mapping[str, object] | None = None, **environ: str) -> tuple
         ({"endpoint": "https://a"}, {"OTEL_EXPORTER_OTLP_ENDPOINT": "http://b"}, "https://a/v1/traces"),
         ({"endpoint": "https://a/v1/traces"}, {}, "https://a/v1/traces"),
         ({"endpoint": "http://a:1", "protocol": "grpc"}, {}, "http://a:1"),
+        ({"endpoint": "a:1", "protocol": "grpc"}, {}, "a:1"),
+        ({"protocol": "grpc"}, {"OTEL_EXPORTER_OTLP_ENDPOINT": "localhost:1"}, "localhost:1"),
+        ({"protocol": "grpc"}, {"OTEL_EXPORTER_OTLP_ENDPOINT": "unix:/run/c"}, "unix:/run/c"),
+        ({}, {"OTEL_EXPORTER_OTLP_ENDPOINT": "http://[::1]:1"}, "http://[::1]:1/v1/traces"),
     ],
 )
 def test_endpoint(arguments: dict[str, object], environ: dict[str, str], endpoint: str) -> None:
@@ -63,7 +68,14 @@ def test_sizes_and_times() -> None:
         ("RETROSPAN_EXPORTER_DELAY_SECONDS", "-1"),
         ("OTEL_EXPORTER_OTLP_TIMEOUT", "nan"),
         ("OTEL_EXPORTER_OTLP_COMPRESSION", "zstd"),
+        ("OTEL_EXPORTER_OTLP_TIMEOUT", "0"),
         ("OTEL_EXPORTER_OTLP_PROTOCOL", "http/json"),
+        ("OTEL_EXPORTER_OTLP_ENDPOINT", "127.0.0.1:4318"),
+        ("OTEL_EXPORTER_OTLP_ENDPOINT", "localhost:4318"),
+        ("OTEL_EXPORTER_OTLP_ENDPOINT", "http://127.0.0.1:99999"),
+        ("OTEL_EXPORTER_OTLP_ENDPOINT", "http://[::1"),
+        ("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT", "http://"),
+        ("OTEL_EXPORTER_OTLP_LOGS_ENDPOINT", "c:1"),
     ],
 )
 def test_a_variable_that_cannot_be_used_is_reported_and_the_default_taken(variable: str, text: str) -> None:
@@ -77,6 +89,14 @@ def test_a_variable_that_cannot_be_used_is_reported_and_the_default_taken(variab
     "arguments",
     [
         {"endpoint": "localhost:4318"},
+        {"endpoint": "http://127.0.0.1:99999"},
+        {"endpoint": "http://127.0.0.1:port"},
+        {"endpoint": "http://a b:1"},
+        {"endpoint": "http://a:0", "protocol": "grpc"},
+        {"spool": "a\0b"},
+        {"spool": 5},
+        {"headers": [("a", "b")]},
+        {"headers": {"a b": "c"}},
         {"protocol": "http/json"},
         {"memory_bytes": "lots"},
         {"spool_bytes": -1},
@@ -85,3 +105,40 @@ def test_a_variable_that_cannot_be_used_is_reported_and_the_default_taken(variab
 def test_an_argument_that_cannot_be_used_is_an_error(arguments: dict[str, object]) -> None:
     with pytest.raises(ConfigError, match=next(iter(arguments))):
         read(arguments)
+
+
+SECRET = "s3cr3t"
+
+
+@pytest.mark.parametrize("text", [f"{SECRET}\n", f"  {SECRET}\r\n", f"{SECRET} "])
+def test_what_stands_around_a_token_in_a_file_is_not_part_of_it(text: str) -> None:
+    wanted = {"authorization": f"Bearer {SECRET}"}
+    assert read(RETROSPAN_TOKEN=text) == (read({"token": SECRET})[0], [])
+    assert read({"token": text})[0].headers == wanted
+    assert read({"headers": {"Authorization": f"Bearer {text.lstrip()}"}})[0].headers == wanted
+
+
+@pytest.mark.parametrize("protocol", ["http/protobuf", "grpc"])
+@pytest.mark.parametrize("unfit", ["\n", "\0", "€"])
+def test_a_header_that_cannot_be_sent_is_named_without_its_value(protocol: str, unfit: str) -> None:
+    text = f"{SECRET}{unfit}x"
+    for arguments, name in (({"token": text}, "token"), ({"headers": {"x-key": text}}, "x-key")):
+        with pytest.raises(ConfigError, match=name) as raised:
+            read({**arguments, "protocol": protocol})
+        assert SECRET not in f"{raised.value!r} {raised.value.__cause__!r}"
+    for variable, value in (
+        ("RETROSPAN_TOKEN", text),
+        ("OTEL_EXPORTER_OTLP_HEADERS", f"x=1,authorization={text}"),
+        ("OTEL_EXPORTER_OTLP_TRACES_HEADERS", f"authorization={quote(text)},x=1"),
+    ):
+        settings, said = read({"protocol": protocol}, **{variable: value})
+        assert "authorization" not in settings.headers
+        (line,) = said
+        assert variable in line and SECRET not in line
+
+
+def test_an_entry_that_is_not_a_header_is_left_out_and_never_shown(caplog: pytest.LogCaptureFixture) -> None:
+    settings, said = read(OTEL_EXPORTER_OTLP_HEADERS=f"x=1,Bearer {SECRET}, y = 2 3 ,z=%20a%2Cb,")
+    assert settings.headers == {"x": "1", "y": "2 3", "z": "a,b"}
+    (line,) = said
+    assert "OTEL_EXPORTER_OTLP_HEADERS" in line and SECRET not in line + caplog.text

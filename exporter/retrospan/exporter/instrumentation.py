@@ -120,6 +120,8 @@ def instrument(
     with _lock:
         if _instrumentation is not None:
             return _instrumentation
+        if resource is not None and not isinstance(resource, Mapping):
+            raise ConfigError(f"resource={resource!r}: a mapping of names to values is expected.")
         arguments = {
             "endpoint": endpoint,
             "token": token,

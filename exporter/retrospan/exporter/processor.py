@@ -9,7 +9,7 @@ from opentelemetry.context import Context
 from opentelemetry.sdk.trace import ReadableSpan, Span, SpanProcessor
 from opentelemetry.sdk.trace.export import SpanExporter, SpanExportResult
 
-from retrospan.exporter.delivery.notices import logger
+from retrospan.exporter.delivery.notices import note
 from retrospan.exporter.delivery.pipeline import Pipeline
 from retrospan.exporter.delivery.pulse import SCOPE
 from retrospan.exporter.delivery.records import BegunRecord, LogRecord
@@ -38,7 +38,7 @@ class PipelineProcessor(SpanProcessor):
                 self._claim(span, parent_context)
                 self.began(span)
         except Exception as error:  # noqa: BLE001 - a guest
-            logger.debug("the beginning of a span could not be recorded", exc_info=error)
+            note("the beginning of a span could not be recorded", error)
 
     def on_end(self, span: ReadableSpan) -> None:
         context = span.context

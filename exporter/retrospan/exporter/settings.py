@@ -12,10 +12,9 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TypeVar
-from urllib.parse import urlsplit
 
-from opentelemetry.util.re import parse_env_headers
-
+from retrospan.exporter.endpoints import DEFAULT_ENDPOINTS, endpoint_reader
+from retrospan.exporter.headers import entries, fit_name, fit_value
 from retrospan.schemas.errors import ConfigError
 
 MIB = 1 << 20
@@ -35,7 +34,6 @@ VARIABLES = {
 }
 _TRACES_PATH, _LOGS_PATH = "/v1/traces", "/v1/logs"
 _HTTP, _GRPC = "http/protobuf", "grpc"
-_DEFAULTS = {_HTTP: "http://localhost:4318", _GRPC: "http://localhost:4317"}
 _COMPRESSIONS = ("none", "gzip", "deflate")
 _SIZE = re.compile(r"(\d+(?:\.\d+)?)\s*(?:([kmg])(?:i?b)?|b)?", re.IGNORECASE)
 _UNITS = {"k": 1 << 10, "m": 1 << 20, "g": 1 << 30}
@@ -91,18 +89,18 @@ class Settings:
         environ: Mapping[str, str],
         say: Callable[[str], None],
     ) -> Settings:
-        """Read the settings. Raises ConfigError for an invalid argument; reports an invalid variable to `log_event`."""
+        """Read the settings. Raises ConfigError for an invalid argument; reports an invalid variable to `say`."""
         sources = _Sources(arguments, environ, say)
         protocol = sources.protocol()
         endpoint = sources.endpoint(protocol)
-        spool = sources.own("spool", str, "")
+        spool = sources.own("spool", _directory, "")
         defaults = cls(endpoint=endpoint)
         return cls(
             endpoint=endpoint,
-            logs_endpoint=environ.get("OTEL_EXPORTER_OTLP_LOGS_ENDPOINT", "").strip(),
+            logs_endpoint=sources.endpoint_of_logs(),
             protocol=protocol,
-            headers=sources.headers(),
-            timeout_seconds=sources.otel("TIMEOUT", _seconds, defaults.timeout_seconds),
+            headers=sources.headers(protocol),
+            timeout_seconds=sources.otel("TIMEOUT", _some_seconds, defaults.timeout_seconds),
             compression=sources.otel("COMPRESSION", _one_of(_COMPRESSIONS), defaults.compression),
             certificate=sources.text("CERTIFICATE"),
             client_certificate=sources.text("CLIENT_CERTIFICATE"),
@@ -149,40 +147,69 @@ class _Sources:
 
     def protocol(self) -> str:
         given = self.arguments.get("protocol")
-        if given is not None and given not in _DEFAULTS:
+        if given is not None and given not in DEFAULT_ENDPOINTS:
             raise ConfigError(f"protocol={given!r}: use {_HTTP!r} or {_GRPC!r}.")
         if given is not None:
             return str(given)
-        read = _one_of(tuple(_DEFAULTS))
+        read = _one_of(tuple(DEFAULT_ENDPOINTS))
         return self._variable(VARIABLES["protocol"], read, "") or self.otel("PROTOCOL", read, _HTTP)
 
     def endpoint(self, protocol: str) -> str:
-        given, path = self.arguments.get("endpoint"), "" if protocol == _GRPC else _TRACES_PATH
+        read, path = endpoint_reader(protocol), "" if protocol == _GRPC else _TRACES_PATH
+        given = self.arguments.get("endpoint")
         if given is not None:
-            text = str(given).strip()
-            if urlsplit(text).scheme not in ("http", "https") or not urlsplit(text).netloc:
-                raise ConfigError(f"endpoint={text!r}: a URL such as {_DEFAULTS[protocol]} is expected.")
-            return _with_path(text, path)
-        if whole := self.environ.get("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT"):
-            return whole.strip()
-        return _with_path(
-            (self.environ.get("OTEL_EXPORTER_OTLP_ENDPOINT") or _DEFAULTS[protocol]).strip(), path
-        )
+            try:
+                return _with_path(read(given), path)
+            except ValueError as error:
+                raise ConfigError(f"endpoint={given!r}: {error}.") from None
+        base = self._variable("OTEL_EXPORTER_OTLP_ENDPOINT", read, DEFAULT_ENDPOINTS[protocol])
+        return self._variable("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT", read, _with_path(base, path))
 
-    def headers(self) -> dict[str, str]:
-        variable = self.environ.get("OTEL_EXPORTER_OTLP_TRACES_HEADERS") or self.environ.get(
-            "OTEL_EXPORTER_OTLP_HEADERS", ""
-        )
-        found = dict(parse_env_headers(variable, liberal=True))
+    def endpoint_of_logs(self) -> str:
+        return self._variable("OTEL_EXPORTER_OTLP_LOGS_ENDPOINT", endpoint_reader(_HTTP), "")
+
+    def headers(self, protocol: str) -> dict[str, str]:
+        """Return all headers. What is said of one that cannot be sent never holds its value."""
+        found = self._headers_of_variables(protocol)
         given = self.arguments.get("headers")
-        if isinstance(given, Mapping):
-            found.update({str(name).lower(): str(value) for name, value in given.items()})
-        token = self.arguments.get("token")
-        if token is not None or "authorization" not in found:
-            token = token or self.environ.get(VARIABLES["token"])
-            if token:
-                found["authorization"] = f"Bearer {token}"
+        if given is not None and not isinstance(given, Mapping):
+            raise ConfigError("headers: a mapping of names to values is expected.")
+        for name, value in given.items() if given is not None else ():
+            try:
+                found[fit_name(name, protocol)] = fit_value(value, protocol)
+            except ValueError as error:
+                raise ConfigError(f"headers: the value of {name!r} cannot be used: {error}.") from None
+        if (token := self._token(protocol, "authorization" in found)) is not None:
+            found["authorization"] = f"Bearer {token}"
         return found
+
+    def _headers_of_variables(self, protocol: str) -> dict[str, str]:
+        found: dict[str, str] = {}
+        for variable in ("OTEL_EXPORTER_OTLP_TRACES_HEADERS", "OTEL_EXPORTER_OTLP_HEADERS"):
+            text = self.environ.get(variable, "")
+            for place, (name, value) in enumerate(entries(text), 1):
+                try:
+                    found[fit_name(name, protocol)] = fit_value(value, protocol)
+                except ValueError as error:
+                    self.say(f"{variable}: entry {place} is left out: {error}.")
+            if text:
+                break
+        return found
+
+    def _token(self, protocol: str, has_other: bool) -> str | None:
+        """Return the token of the argument, or of the variable where no header says who sends."""
+        try:
+            if token := fit_value(self.arguments.get("token") or "", protocol):
+                return token
+        except ValueError as error:
+            raise ConfigError(f"token: it cannot be used: {error}.") from None
+        if has_other and self.arguments.get("token") is None:
+            return None
+        try:
+            return fit_value(self.environ.get(VARIABLES["token"], ""), protocol) or None
+        except ValueError as error:
+            self.say(f"{VARIABLES['token']} cannot be used: {error}. No token is sent.")
+            return None
 
     def _variable(self, variable: str, read: Callable[[object], Value], default: Value) -> Value:
         text = self.environ.get(variable, "").strip()
@@ -191,7 +218,7 @@ class _Sources:
         try:
             return read(text)
         except ValueError as error:
-            self.say(f"{variable}={text!r} is invalid: {error}. Used instead: {default!r}")
+            self.say(f"{variable}={text!r} is invalid: {error}. Used instead: {default!r}.")
             return default
 
 
@@ -222,6 +249,19 @@ def _seconds(value: object) -> float:
     if not 0 <= seconds < 1e7:
         raise ValueError("a number of seconds is expected")
     return seconds
+
+
+def _some_seconds(value: object) -> float:
+    seconds = _seconds(value)
+    if not seconds:
+        raise ValueError("a number of seconds above 0 is expected")
+    return seconds
+
+
+def _directory(value: object) -> str:
+    if not isinstance(value, str) or "\0" in value:
+        raise ValueError("the path of a directory is expected")
+    return value
 
 
 def _size(value: object) -> int:

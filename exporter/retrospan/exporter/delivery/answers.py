@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Mapping
 from dataclasses import dataclass
 from email.utils import parsedate_to_datetime
 from enum import Enum
@@ -111,6 +112,19 @@ def shortened(text: str) -> str:
     """One line of bounded length."""
     line = " ".join("".join(c if c.isprintable() else " " for c in text[: 2 * _LONGEST_REASON]).split())
     return line if len(line) <= _LONGEST_REASON else line[: _LONGEST_REASON - 1] + "…"
+
+
+def told(error: BaseException, headers: Mapping[str, str]) -> str:
+    """Return an error in one line; without what it says where that repeats a header: its value may be a secret."""
+    name = type(error).__name__
+    try:
+        text = f"{name}: {error}"
+        secrets = {part for value in headers.values() for part in (value, value.rpartition(" ")[2]) if part}
+        if any(secret in text or repr(secret)[1:-1] in text for secret in secrets):
+            return f"{name}, which repeats a header and is not shown"
+    except Exception:  # noqa: BLE001 - whatever an adapter of the user's raises
+        return name
+    return shortened(text)
 
 
 def _believed(seconds: float) -> float | None:

@@ -96,7 +96,7 @@ class Encoder:
                     self._backlog.account(len(data))
                     packing.add(signal, origin, data)
             except Exception as error:  # noqa: BLE001
-                notices.logger.debug("a span could not be encoded", exc_info=error)
+                notices.note("a span could not be encoded", error)
                 self._losses[signal].add(notices.UNENCODABLE, 1)
                 self._finished(signal, 1)
             pace.give_way()

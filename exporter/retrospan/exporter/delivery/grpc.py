@@ -7,7 +7,7 @@ from urllib.parse import urlsplit
 
 import grpc
 
-from retrospan.exporter.delivery.answers import Answer, Fate, delivered, retry_info_seconds, shortened
+from retrospan.exporter.delivery.answers import Answer, Fate, delivered, retry_info_seconds, shortened, told
 from retrospan.exporter.delivery.exchange import MOST_ANSWER_BYTES, attempt_seconds, inflated
 from retrospan.exporter.delivery.records import Signal
 from retrospan.exporter.settings import Settings
@@ -73,7 +73,7 @@ class GrpcTransport:
                 self._connect()
             return _answer(error)
         except Exception as error:  # noqa: BLE001
-            return Answer(Fate.BLOCKED, shortened(f"{type(error).__name__}: {error}"))
+            return Answer(Fate.BLOCKED, told(error, self._settings.headers))
         # No ExportTraceServiceResponse begins like this.
         return delivered(inflated(reply) if reply.startswith(_DEFLATED) else reply)
 

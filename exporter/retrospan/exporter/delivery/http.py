@@ -23,6 +23,7 @@ from retrospan.exporter.delivery.answers import (
     retry_after_seconds,
     shortened,
     status_message,
+    told,
 )
 from retrospan.exporter.delivery.connections import WatchedAdapter, current
 from retrospan.exporter.delivery.exchange import (
@@ -69,10 +70,10 @@ class HttpTransport:
         url = self._urls[signal]
         if not url:
             return Answer(Fate.BLOCKED, "there is no address for log records")
-        packed = self._compressed(body)
-        exchange = Exchange(attempt_seconds(self._settings.timeout_seconds, len(packed)))
+        exchange = Exchange(attempt_seconds(self._settings.timeout_seconds, len(body)))
         token = current.set(exchange)
         try:
+            packed = self._compressed(body)
             with self._post(url, packed) as reply:
                 return _answer(reply, exchange)
         except requests.exceptions.SSLError as error:
@@ -83,7 +84,7 @@ class HttpTransport:
             return _unreachable(error)
         except Exception as error:  # noqa: BLE001
             # A URL that cannot be used, a proxy's trouble, an adapter of the user's own.
-            return Answer(Fate.BLOCKED, shortened(f"{type(error).__name__}: {error}"))
+            return Answer(Fate.BLOCKED, told(error, self._settings.headers))
         finally:
             current.reset(token)
 

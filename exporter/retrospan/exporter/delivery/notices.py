@@ -111,14 +111,23 @@ class Reach:
 
     def found(self) -> None:
         if self._troubles:
-            logger.info("retrospan: spans reach %s.", self._target)
+            _log(logging.INFO, f"spans reach {self._target}.")
             self._troubles.clear()
         self.answered = True
 
 
-def say(line: str) -> None:
-    """One line for a person. Never raises, whatever handlers the agent has."""
+def say(line: str, error: BaseException | None = None) -> None:
+    """One line for a person, and the traceback of an error. Never raises, whatever handlers the agent has."""
+    _log(logging.WARNING, line, error)
+
+
+def note(line: str, error: BaseException) -> None:
+    """One line and a traceback for whoever looks for a cause (DEBUG). Never raises."""
+    _log(logging.DEBUG, line, error)
+
+
+def _log(level: int, line: str, error: BaseException | None = None) -> None:
     try:
-        logger.warning("retrospan: %s", line)
+        logger.log(level, "retrospan: %s", line, exc_info=error)
     except Exception:  # noqa: BLE001, S110
         pass

@@ -118,7 +118,7 @@ class Pipeline:
             elif self._sender is None:
                 self.start()
         except Exception as error:  # noqa: BLE001
-            notices.logger.debug("a span could not be queued", exc_info=error)
+            notices.note("a span could not be queued", error)
             self._refuse(entry, notices.UNENCODABLE)
 
     def _refuse(self, entry: Entry, reason: str) -> Losses:

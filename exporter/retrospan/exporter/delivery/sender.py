@@ -14,6 +14,7 @@ import threading
 import time
 from collections import deque
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 
 from retrospan.exporter.delivery import notices
 from retrospan.exporter.delivery.answers import Answer, Fate, Transport
@@ -71,20 +72,37 @@ class Sender:
         self.ended = threading.Event()
 
     def run(self) -> None:
+        """Deliver to the end. Nothing above this frame would say an error to anybody, and nobody would deliver after it:
+        so it is said, and what was going on begins anew after a pause."""
         try:
-            transport = self._make_transport()
-            try:
-                if self._probes:
-                    self._probe(transport)
-                self._run(transport)
-            finally:
-                transport.close()
-        except Exception as error:  # noqa: BLE001
-            # Nothing above this frame would say it to anybody.
-            say(f"delivery has ended: {type(error).__name__}: {error}. Please report this.")
-            notices.logger.debug("delivery has ended", exc_info=error)
+            while (trouble := self._troubled()) is not None:
+                self.trouble = trouble
+                if not self._pause(trouble):
+                    return
         finally:
             self.ended.set()
+
+    def _troubled(self) -> Answer | None:
+        """Return what kept delivery from its end; None at the end."""
+        try:
+            transport = self._make_transport()
+        except Exception as error:  # noqa: BLE001
+            reason = f"the connection cannot be prepared: {type(error).__name__}: {error}"
+            self._reach.lost("unprepared", reason, f"It is tried again; spans wait {self._keeps}.")
+            return Answer(Fate.BLOCKED, reason)
+        try:
+            if self._probes:
+                self._probe(transport)
+            self._run(transport)
+        except Exception as error:  # noqa: BLE001
+            reason = f"delivery was interrupted by {type(error).__name__}"
+            self._say_once(reason, f"{reason} and goes on. Please report this.")
+            notices.note(reason, error)
+            return Answer(Fate.LATER, reason)
+        finally:
+            with suppress(Exception):
+                transport.close()
+        return None
 
     def _probe(self, transport: Transport) -> None:
         """Send an empty request: OTLP receivers take it; a wrong address or token shows before the first span."""

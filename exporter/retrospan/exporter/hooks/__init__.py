@@ -93,8 +93,8 @@ def _install(name: str) -> None:
 
 def _say(line: str, error: Exception | None = None) -> None:
     # Here: a replay watches imports as well, begins with every interpreter, and reports nothing so.
-    from retrospan.exporter.delivery.notices import logger, say
+    from retrospan.exporter.delivery.notices import note, say
 
     say(line)
     if error is not None:
-        logger.debug("a hook could not be installed", exc_info=error)
+        note("a hook could not be installed", error)
