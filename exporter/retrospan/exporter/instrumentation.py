@@ -13,7 +13,7 @@ from typing import Literal
 
 from opentelemetry import trace
 from opentelemetry.sdk import environment_variables as names
-from opentelemetry.sdk.resources import Resource
+from opentelemetry.sdk.resources import OTELResourceDetector, Resource
 from opentelemetry.sdk.trace import SpanLimits, TracerProvider
 from opentelemetry.sdk.trace.sampling import ALWAYS_ON
 from opentelemetry.util.types import AttributeValue
@@ -204,12 +204,23 @@ def _provider(
         return existing
     named = {"service.name": service_name} if service_name else {}
     made = TracerProvider(
-        resource=Resource.create({**attributes, **named}),
+        resource=_resource({**attributes, **named}),
         sampler=None if os.environ.get(names.OTEL_TRACES_SAMPLER) else ALWAYS_ON,
         span_limits=_limits(os.environ),
     )
     trace.set_tracer_provider(made)
     return made
+
+
+def _resource(attributes: Mapping[str, AttributeValue]) -> Resource:
+    """Return the resource of a new provider. The SDK asks its detectors in threads of their own: where the system has none
+    to give, what the variables say is the resource."""
+    try:
+        return Resource.create(attributes)
+    except Exception as error:  # noqa: BLE001
+        say(f"the resource could not be detected ({type(error).__name__}: {error}): it is what was given.")
+        plain = Resource({"telemetry.sdk.language": "python", "service.name": "unknown_service"})
+        return plain.merge(OTELResourceDetector().detect()).merge(Resource(attributes))
 
 
 def _attach(provider: trace.TracerProvider, pipeline: Pipeline) -> trace.TracerProvider:

@@ -14,7 +14,7 @@ import weakref
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from opentelemetry import context, trace
+from opentelemetry import trace
 from opentelemetry.sdk.resources import Resource
 
 from retrospan.exporter.delivery import notices
@@ -30,6 +30,7 @@ from retrospan.exporter.delivery.records import LogRecord, Signal
 from retrospan.exporter.delivery.requests import ExportRequest
 from retrospan.exporter.delivery.sender import Sender
 from retrospan.exporter.delivery.spool import Spool
+from retrospan.exporter.delivery.threads import workers
 from retrospan.exporter.delivery.weighing import Entry
 from retrospan.exporter.operating_system import after_fork_in_child
 from retrospan.exporter.settings import MIB, Settings
@@ -69,53 +70,72 @@ class Pipeline:
         self._delivered = dict.fromkeys(Signal, 0)
         self._progress = threading.Condition()
         self._starting = threading.RLock()
+        self._begins = self._said_unstarted = False
         self._outbox: Outbox | None = None
         self._encoder: Encoder | None = None
         self._sender: Sender | None = None
 
     def start(self) -> None:
-        """Start the threads, if they do not run."""
-        with self._starting:
-            if self._sender is not None or self._closed:
-                return
-            outbox = Outbox(self._opened_spool(), self._backlog.account, self._said_killed)
-            encoder = Encoder(
-                self._settings,
-                self._cleaner,
-                self._backlog,
-                outbox,
-                self._losses,
-                lambda signal, parts: self._note(signal, parts, 0),
-                self.pulse,
-            )
-            limit = self._settings.memory_bytes / MIB
-            where = (
-                f"in {self._settings.spool}"
-                if self._settings.spool
-                else f"in memory ({limit:.4g} MiB at most)"
-            )
-            sender = Sender(
-                outbox,
-                self._make_transport,
-                self._settings.endpoint,
-                self._losses,
-                self._note,
-                keeps=where,
-                probes=self._probes,
-            )
-            sender.encoded = encoder.ended.is_set
-            self._outbox, self._encoder, self._sender = outbox, encoder, sender
-            for name, run in (("retrospan-encode", encoder.run), ("retrospan-send", sender.run)):
-                threading.Thread(name=name, target=_suppressed, args=(run,), daemon=True).start()
+        """Start the threads, if they do not run. Where the system has none to give that is said, and the next span that
+        ends tries again. Never raises."""
+        try:
+            with self._starting:
+                # A signal's handler may come here as well while this thread is here.
+                if self._sender is None and not self._closed and not self._begins:
+                    self._begins = True
+                    with workers(("retrospan-encode", "retrospan-send")) as (encoding, sending):
+                        encoder, sender = self._made()
+                        # From here on nothing can fail.
+                        encoding.begin(encoder.run)
+                        sending.begin(sender.run)
+        except Exception as error:  # noqa: BLE001
+            if not self._said_unstarted:
+                self._said_unstarted = True
+                say(
+                    f"delivery cannot begin: {type(error).__name__}: {error}. Spans wait in memory; each that ends tries "
+                    "again. This is logged once."
+                )
+        finally:
+            self._begins = False
+
+    def _made(self) -> tuple[Encoder, Sender]:
+        """Return what the two threads run."""
+        outbox = Outbox(self._opened_spool(), self._backlog.account, self._said_killed)
+        encoder = Encoder(
+            self._settings,
+            self._cleaner,
+            self._backlog,
+            outbox,
+            self._losses,
+            lambda signal, parts: self._note(signal, parts, 0),
+            self.pulse,
+        )
+        limit = self._settings.memory_bytes / MIB
+        where = (
+            f"in {self._settings.spool}" if self._settings.spool else f"in memory ({limit:.4g} MiB at most)"
+        )
+        sender = Sender(
+            outbox,
+            self._make_transport,
+            self._settings.endpoint,
+            self._losses,
+            self._note,
+            keeps=where,
+            probes=self._probes,
+        )
+        sender.encoded = encoder.ended.is_set
+        self._outbox, self._encoder, self._sender = outbox, encoder, sender
+        return encoder, sender
 
     def accept(self, entry: Entry) -> None:
         """Take a span that has ended, or a log record. Waits for nothing."""
         try:
             if self._closed:
                 self._refuse(entry, notices.AFTER_SHUTDOWN).tell()
-            elif not self._backlog.put(entry):
+                return
+            if not self._backlog.put(entry):
                 self._refuse(entry, notices.MEMORY_FULL)
-            elif self._sender is None:
+            if self._sender is None:
                 self.start()
         except Exception as error:  # noqa: BLE001
             notices.note("a span could not be queued", error)
@@ -128,6 +148,8 @@ class Pipeline:
 
     def flush(self, timeout: float = 30.0) -> bool:
         """Wait until what was taken before is delivered; False when it was not within so many seconds."""
+        if self._sender is None and len(self._backlog):
+            self.start()
         sender = self._sender
         if sender is None or self._closed:
             return self._is_done(self._backlog.accepted())
@@ -144,13 +166,18 @@ class Pipeline:
         Args:
             timeout: seconds at most; without it, the setting `exit_seconds`.
         """
+        if self._sender is None and len(self._backlog):
+            self.start()
         with self._starting:
             if self._closed:
                 return not self._has_lost()
             self._closed = True
         outbox, encoder, sender = self._outbox, self._encoder, self._sender
         if outbox is None or encoder is None or sender is None:
-            return True
+            for signal, losses in self._losses.items():
+                losses.add(notices.SHUT_DOWN, self._waiting(signal))
+                losses.tell_all()
+            return not self._has_lost()
         deadline = time.monotonic() + (self._settings.exit_seconds if timeout is None else timeout)
         encoder.closing.set()
         sender.closing.set()
@@ -279,9 +306,3 @@ def _shut_down(pipeline: weakref.ref[Pipeline]) -> None:
     living = pipeline()
     if living is not None:
         living.shutdown()
-
-
-def _suppressed(run: Callable[[], None]) -> None:
-    """Run with instrumentation off, so that the exporter's own requests do not become spans."""
-    context.attach(context.set_value(context._SUPPRESS_INSTRUMENTATION_KEY, True))
-    run()
