@@ -157,6 +157,30 @@ def test_more_silent_clients_than_there_are_descriptors_hold_nobody_up(collector
             check_everything_is_answered(collector)
 
 
+class VeryFew(Served):
+    """With a quarter of them, which it has to take itself."""
+
+    prefix = ("prlimit", "--nofile=100:256")
+
+
+@pytest.mark.long
+def test_idle_connections_over_grpc_leave_the_log_its_descriptors(tmp_path: Path) -> None:
+    settings = tmp_path / "settings.toml"
+    settings.write_text('[limits]\nsegment_bytes = "1 MiB"\n')
+    running = VeryFew(tmp_path / "data", tmp_path / "stderr.txt", "--config", str(settings))
+    try:
+        limits = Path(f"/proc/{running.process.pid}/limits").read_text()
+        assert "256" in next(line for line in limits.splitlines() if line.startswith("Max open files"))
+        assert "may have 256 descriptors" in running.stderr()
+        large = make.traces(make.span(name="x" * 700_000)).SerializeToString()
+        with slow_clients(running.grpc, b"", 400):
+            for _ in range(6):  # each begins a segment
+                running.post("/v1/traces", large, "application/x-protobuf")
+        assert len(list((tmp_path / "data" / "log").rglob("*.seg*"))) >= 6
+    finally:
+        running.kill()
+
+
 @pytest.mark.long
 def test_calls_without_a_message_hold_no_other_call_up(collector: Served) -> None:
     done = threading.Event()

@@ -21,6 +21,7 @@ class Failing(Files):
         self.fail_sync: int = 0
         self.fail_write: int = 0
         self.fail_create: int = 0
+        self.fail_names: int = 0
         self.written_before_failing = 0
         self.syncs = 0
 
@@ -28,6 +29,11 @@ class Failing(Files):
         if self.fail_create:
             raise OSError(self.fail_create, os.strerror(self.fail_create))
         return super().create(path)
+
+    def sync_directory(self, directory: Path) -> None:
+        if self.fail_names:
+            raise OSError(self.fail_names, os.strerror(self.fail_names))
+        super().sync_directory(directory)
 
     def append(self, descriptor: int, parts: Sequence[bytes]) -> None:
         if self.fail_write:
@@ -107,17 +113,48 @@ def test_a_disk_found_full_by_the_write_is_survived_without_a_restart(tmp_path: 
     again.close()
 
 
+@pytest.mark.parametrize("failing", ["fail_create", "fail_names"])
+@pytest.mark.parametrize(
+    ("number", "said"),
+    [
+        (errno.ENOSPC, "is full: free some space"),
+        (errno.EMFILE, "Too many open files.*LimitNOFILE"),
+        (errno.ENFILE, "Too many open files in system"),
+        (errno.EACCES, "Permission denied. Remove what prevents it"),
+    ],
+)
 @pytest.mark.requirement("R08")
-def test_no_room_for_a_new_segment_is_survived(tmp_path: Path) -> None:
+def test_a_segment_that_cannot_be_begun_is_survived(
+    tmp_path: Path, failing: str, number: int, said: str
+) -> None:
     files = Failing()
     log = WriteAheadLog.open(tmp_path, segment_bytes=200, low_water_bytes=0, files=files)
     log.append(tenant="default", traces=b"x" * 150)
-    files.fail_create = errno.ENOSPC
-    with pytest.raises(LogFull):
-        log.append(tenant="default", traces=b"x" * 150)
-    files.fail_create = 0
+    setattr(files, failing, number)
+    for _ in range(2):
+        with pytest.raises(LogFull, match=said) as refused:
+            log.append(tenant="default", traces=b"x" * 150)
+        assert (log.obstacle, log.failure) == (str(refused.value), "")
+    assert len(list(tmp_path.glob("*.seg"))) == 1, "half a segment was left"
+    setattr(files, failing, 0)
     assert log.append(tenant="default", traces=b"x" * 150) == 2
-    assert sequences(log) == [1, 2]
+    assert (log.obstacle, sequences(log)) == ("", [1, 2])
+    log.close()
+    again = WriteAheadLog.open(tmp_path, low_water_bytes=0)
+    assert (again.recovery.reason, sequences(again)) == ("", [1, 2])
+    again.close()
+
+
+@pytest.mark.requirement("R07")
+def test_a_name_that_the_disk_refuses_to_sync_ends_the_log(tmp_path: Path) -> None:
+    files = Failing()
+    log = WriteAheadLog.open(tmp_path, low_water_bytes=0, files=files)
+    files.fail_names = errno.EIO
+    with pytest.raises(LogFailed, match="Restart to recover"):
+        log.append(tenant="default", traces=b"one")
+    files.fail_names = 0
+    with pytest.raises(LogFailed):
+        log.append(tenant="default", traces=b"two")
     log.close()
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import socket
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
 from typing import Any, Protocol
 
 import grpc
@@ -177,6 +178,28 @@ def test_the_stock_exporter_comes_back_after_a_full_disk(station: Station) -> No
 
 
 @pytest.mark.linux
+def test_connections_beyond_the_limit_are_closed_and_the_others_are_served(station: Station) -> None:
+    receiver = GrpcReceiver(station.intake, Address("127.0.0.1", 0), connections=3)
+    station.stopping.callback(receiver.stop, 5)
+    place = ("127.0.0.1", receiver.start())
+    with grpc.insecure_channel(f"{place[0]}:{place[1]}") as channel, ExitStack() as stack:
+        send = channel.unary_unary(TRACES)
+        send(make.traces(make.span()).SerializeToString(), timeout=30)
+        idle = [stack.enter_context(socket.create_connection(place, timeout=30)) for _ in range(3)]
+        # A server of HTTP/2 speaks first; the last one hears nothing.
+        assert [bool(each.recv(1)) for each in idle] == [True, True, False]
+        assert send(make.traces(make.span()).SerializeToString(), timeout=30) == b""
+
+
+def test_a_connection_that_says_nothing_is_closed(station: Station, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("retrospan.ingest.receive.grpc.SILENT_MILLISECONDS", 100)
+    with socket.create_connection(("127.0.0.1", station.grpc_port), timeout=60) as silent:
+        said = b""
+        while part := silent.recv(1000):
+            said += part
+        assert b"handshake timeout" in said
+
+
 def test_a_taken_port_is_named_with_its_owner(station: Station) -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]

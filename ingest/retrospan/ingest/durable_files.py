@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 
 from retrospan.ingest.operating_system import sync, sync_names
@@ -27,12 +28,14 @@ class Files:
     """The real disk."""
 
     def create(self, path: Path) -> int:
-        """Create an empty file for appending and make its name durable; the file must not exist."""
+        """Create an empty file for appending and make its name durable; the file must not exist, nor does it after an error."""
         descriptor = self._open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY | os.O_APPEND)
         try:
             self.sync_directory(path.parent)
         except OSError:
             self.close(descriptor)
+            with suppress(OSError):
+                self._unlink(path)
             raise
         return descriptor
 

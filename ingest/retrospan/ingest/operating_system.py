@@ -95,6 +95,21 @@ def descriptors() -> list[int]:
     return [int(name) for name in os.listdir(place) if name.isdigit()]
 
 
+def descriptor_limit() -> int | None:
+    """Return how many descriptors this process may have at once; None when there is no limit."""
+    limits = _module("resource")
+    soft = limits.getrlimit(limits.RLIMIT_NOFILE)[0]
+    return None if soft == limits.RLIM_INFINITY else int(soft)
+
+
+def raise_descriptor_limit() -> None:
+    """Let this process, and those that it starts, have as many descriptors as the system allows it."""
+    limits = _module("resource")
+    hard = limits.getrlimit(limits.RLIMIT_NOFILE)[1]
+    with suppress(OSError, ValueError):  # macOS names no limit and has one
+        limits.setrlimit(limits.RLIMIT_NOFILE, (hard, hard))
+
+
 def forget_cached(descriptor: int) -> None:
     """Have what is read of a file come from the disk, not from memory, where the system takes such a wish."""
     advise: Callable[[int, int, int, int], None] | None = getattr(os, "posix_fadvise", None)

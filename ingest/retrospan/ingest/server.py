@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from retrospan.ingest.config import Config
 from retrospan.ingest.logs import install, log_event
+from retrospan.ingest.operating_system import descriptor_limit, raise_descriptor_limit
 from retrospan.schemas.errors import RetrospanError
 
 if TYPE_CHECKING:
@@ -18,6 +19,9 @@ if TYPE_CHECKING:
 
     from retrospan.ingest.collector import Collector
     from retrospan.ingest.interpreter_process import InterpretingProcess
+
+#: With fewer the log says so.
+FEW_DESCRIPTORS = 1024
 
 
 def serve(config: Config) -> int:
@@ -30,6 +34,13 @@ def serve(config: Config) -> int:
     """
     stopping = threading.Event()
     install()
+    raise_descriptor_limit()
+    limit = descriptor_limit()
+    if limit is not None and limit < FEW_DESCRIPTORS:
+        log_event(
+            f"this process may have {limit} descriptors, which few clients use up: allow it {FEW_DESCRIPTORS} or more "
+            "(ulimit -n, or systemd's LimitNOFILE)"
+        )
     process = _process_of(config, stopping.is_set)
 
     def stop(number: int, frame: FrameType | None) -> None:

@@ -27,7 +27,7 @@
         ├── SlowRequest           a request body did not arrive in time (HTTP 408)
         ├── Overloaded            more requests are on their way in than memory is set aside for
         ├── OverQuota             a tenant sends more than it may (gRPC RESOURCE_EXHAUSTED, HTTP 429)
-        ├── LogFull               the write-ahead log is at its limit, or the disk nearly full
+        ├── LogFull               the write-ahead log is at its limit, the disk nearly full, or no file can be begun
         ├── LogFailed             the disk refused a write; nothing is acknowledged until a restart
         ├── WarehouseUnavailable  ClickHouse does not answer, or not now
         └── CollectorUnreachable  nothing answers at the collector's address
@@ -183,7 +183,8 @@ class OverQuota(RetryableError):
 
 
 class LogFull(RetryableError):
-    """The write-ahead log is at its size limit, or the disk is below its low-water mark."""
+    """The write-ahead log takes nothing now: it is at its size limit, the disk is below its low-water mark, or it cannot
+    begin a file."""
 
 
 class LogFailed(RetryableError):

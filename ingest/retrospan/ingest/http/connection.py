@@ -9,7 +9,6 @@ longest is closed, so new clients get in. Some slots are reserved for probes.
 from __future__ import annotations
 
 import asyncio
-import resource
 import select
 import socket
 from dataclasses import dataclass, field
@@ -19,6 +18,7 @@ import h11
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from retrospan.ingest.http.framing import StrictBuffer
+from retrospan.ingest.operating_system import descriptor_limit
 
 HEADER_SECONDS = 10.0
 UNREAD_SECONDS = 30.0
@@ -38,8 +38,8 @@ _HUNG_UP = select.POLLRDHUP | select.POLLHUP | select.POLLERR
 
 def most_connections() -> int:
     """How many connections a port may have: a quarter of the process's descriptors, the rest is for its files."""
-    soft, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
-    return MOST_CONNECTIONS if soft == resource.RLIM_INFINITY else max(16, min(MOST_CONNECTIONS, soft // 4))
+    limit = descriptor_limit()
+    return MOST_CONNECTIONS if limit is None else max(16, min(MOST_CONNECTIONS, limit // 4))
 
 
 @dataclass(slots=True)

@@ -13,7 +13,8 @@ and only then answers all of them (group commit): under load a sync is shared by
 waits for one. Records are `record.py`, damage is `recovery.py`, reading is `reading.py`.
 
 A disk that refuses a write or a sync ends all writing until the log is opened again: a failed sync may have lost
-pages that a second one would report as written. A full disk found by the write itself is taken back cleanly.
+pages that a second one would report as written. A full disk found by the write itself is taken back cleanly, and so is
+a segment that cannot be begun, for want of descriptors say: nothing of it was written.
 """
 
 from __future__ import annotations
@@ -38,6 +39,7 @@ from retrospan.ingest.log.tombstones import Tombstones
 from retrospan.schemas.errors import LogFailed, LogFull, RetryableError
 
 _NO_ROOM = (errno.ENOSPC, errno.EDQUOT)
+_NO_DESCRIPTOR = (errno.EMFILE, errno.ENFILE)
 
 
 @dataclass(slots=True)
@@ -65,6 +67,8 @@ class WriteAheadLog(SegmentedLog):
             directory, files, limits, sum(segment.disk_bytes for segment in found.segments)
         )
         self._ended: RetryableError | None = None
+        self.obstacle = ""
+        """Why the last segment could not be begun, which the next record tries again; '' when it could."""
         self._descriptor = -1
         self._writer = threading.Thread(target=self._write, name="retrospan-log-writer", daemon=True)
         self._writer.start()
@@ -111,7 +115,8 @@ class WriteAheadLog(SegmentedLog):
         `items` is how many spans or log records the request holds; the loader cuts its batches by it.
 
         Raises:
-            LogFull: the log is at its limit or the disk below its low-water mark; nothing was written.
+            LogFull: the log is at its limit, the disk below its low-water mark, or no segment can be begun; nothing
+                was written.
             LogFailed: the disk failed, or the log is closed; whether the record is on disk is unknown.
         """
         later = self.append_later(
@@ -265,7 +270,14 @@ class WriteAheadLog(SegmentedLog):
             if self._descriptor < 0 or full:
                 self._flush(waiting)
                 waiting = []
-                size = self._begin_segment(entry)
+                try:
+                    size = self._begin_segment(entry)
+                except OSError as cause:
+                    if cause.errno == errno.EIO:
+                        raise  # the name may not have become durable, as bytes after a failed sync
+                    self.obstacle = self._why_no_segment(cause)
+                    raise LogFull(self.obstacle) from cause
+                self.obstacle = ""
             waiting.append(entry)
             size += entry.size
         self._flush(waiting)
@@ -282,12 +294,7 @@ class WriteAheadLog(SegmentedLog):
             self._files.close(self._descriptor)
             self._descriptor = -1
         path = segment_path(self.directory, entry.sequence)
-        try:
-            self._descriptor = self._files.create(path)
-        except OSError as cause:
-            if cause.errno in _NO_ROOM:
-                raise self._disk_full() from cause
-            raise
+        self._descriptor = self._files.create(path)
         with self._lock:
             self._segments.append(Segment(path=path, first=entry.sequence))
         return 0
@@ -304,7 +311,7 @@ class WriteAheadLog(SegmentedLog):
                 raise
             # Nothing was synced, so cutting back to the durable size leaves no doubt about what is on disk.
             self._files.truncate(segment.path, segment.size)
-            raise self._disk_full() from cause
+            raise LogFull(self._disk_is_full) from cause
         self._files.sync(self._descriptor)
         with self._lock:
             segment.size += sum(entry.size for entry in waiting)
@@ -314,8 +321,20 @@ class WriteAheadLog(SegmentedLog):
         for entry in waiting:
             entry.durable.set_result(entry.sequence)
 
-    def _disk_full(self) -> LogFull:
-        return LogFull(f"the disk of {self.directory} is full: free some space")
+    @property
+    def _disk_is_full(self) -> str:
+        return f"the disk of {self.directory} is full: free some space"
+
+    def _why_no_segment(self, cause: OSError) -> str:
+        if cause.errno in _NO_ROOM:
+            return self._disk_is_full
+        what = f"no file can be begun in {self.directory}: {cause.strerror}"
+        if cause.errno in _NO_DESCRIPTOR:
+            return (
+                f"{what}. Connections and files share the descriptors of a process: let it have more (ulimit -n, or "
+                "systemd's LimitNOFILE), or fewer clients. It goes on by itself once one is free"
+            )
+        return f"{what}. Remove what prevents it; it goes on by itself"
 
     def _give_back(self, batch: list[_Entry], full: LogFull) -> None:
         """Refuse all that is not durable and take its sequences back, so that the log has no gap."""

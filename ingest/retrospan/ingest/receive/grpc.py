@@ -22,6 +22,7 @@ from retrospan.ingest.access.tokens import Grant
 from retrospan.ingest.config import Limits, TlsSettings
 from retrospan.ingest.logs import log_failure
 from retrospan.ingest.memory import keep_arenas_few
+from retrospan.ingest.operating_system import descriptor_limit
 from retrospan.ingest.port import bind, port_in_use
 from retrospan.ingest.receive.budget import Hold
 from retrospan.ingest.receive.call_deadline import CONTENDED_SECONDS, MESSAGE_SECONDS, ReadDeadline
@@ -39,6 +40,10 @@ THREADS = 16
 STREAMS = 256
 #: A connection without a call for so long is closed; a client that still wants one opens another by itself.
 IDLE_MILLISECONDS = 60_000
+#: Nor has one that does not say within this time what it speaks.
+SILENT_MILLISECONDS = 10_000
+#: Connections at once, which take some 17 kB each; further ones are closed.
+MOST_CONNECTIONS = 16_384
 _CODES: dict[int, grpc.StatusCode] = {code.value[0]: code for code in grpc.StatusCode}
 _COLLECTOR = "opentelemetry.proto.collector"
 _NO_METRICS = "metrics are not collected here; set OTEL_METRICS_EXPORTER=none in the agent"
@@ -68,6 +73,12 @@ class Take(Protocol):
     def __call__(self, body: bytes, tenant: str, *, hold: Hold) -> Acknowledgement: ...
 
 
+def most_connections() -> int:
+    """How many connections the port may have: the library takes a descriptor for each, and leaves the log a quarter."""
+    limit = descriptor_limit()
+    return MOST_CONNECTIONS if limit is None else min(MOST_CONNECTIONS, limit // 4 * 3)
+
+
 class GrpcReceiver:
     """A gRPC server over an intake. Start once, stop once."""
 
@@ -82,9 +93,11 @@ class GrpcReceiver:
         threads: int = THREADS,
         message_seconds: float = MESSAGE_SECONDS,
         contended_seconds: float = CONTENDED_SECONDS,
+        connections: int = 0,
     ) -> None:
         """Without a `gate` everybody may send. A call's message has `message_seconds` to arrive, or
-        `contended_seconds` while other calls wait for a thread.
+        `contended_seconds` while other calls wait for a thread. `connections` are there at once at most; 0: as many as
+        the process's descriptors allow.
 
         Raises:
             ConfigError: a file of `tls` cannot be used.
@@ -107,6 +120,8 @@ class GrpcReceiver:
                 ("grpc.http2.bdp_probe", 0),
                 ("grpc.max_concurrent_streams", STREAMS),
                 ("grpc.max_connection_idle_ms", IDLE_MILLISECONDS),
+                ("grpc.server_handshake_timeout_ms", SILENT_MILLISECONDS),
+                ("grpc.max_allowed_incoming_connections", connections or most_connections()),
                 ("grpc.so_reuseport", 0),
             ],
         )

@@ -102,7 +102,7 @@ class CollectorStatus:
             requests_turned_away=refused.unauthenticated + refused.forbidden + refused.over_quota,
             log_bytes=log.bytes_used,
             log_limit_bytes=limits.log_bytes,
-            log_failure=log.failure,
+            log_failure=log.failure or log.obstacle,
             disk_free_bytes=Files().free_bytes(self._config.data),
             low_water_bytes=limits.low_water_bytes,
             recovery_cut_bytes=recovery.cut_bytes,
