@@ -6,6 +6,7 @@ import gzip
 import json
 import selectors
 import socket
+import threading
 import time
 import zlib
 from collections.abc import Callable
@@ -171,6 +172,36 @@ def test_broken_gzip_is_400(station: Station, body: bytes) -> None:
     answer = station.post("/v1/traces", body, encoding="gzip")
     assert answer.status == 400
     assert "gzip" in status_of(answer, PROTOBUF)[1]
+
+
+@pytest.mark.parametrize("rubbish", [b"junk", b"rubbish" * 100, b"\0" * 1000 + b"\1"])
+def test_what_follows_a_whole_gzip_stream_is_named(station: Station, rubbish: bytes) -> None:
+    whole = gzip.compress(make.traces(make.span()).SerializeToString())
+    answer = station.post("/v1/traces", whole + rubbish, encoding="gzip")
+    assert answer.status == 400
+    assert f"is gzip up to byte {len(whole)} of {len(whole) + len(rubbish)}" in status_of(answer, PROTOBUF)[1]
+
+
+def test_a_stop_does_not_wait_for_work_beyond_the_grace(station: Station) -> None:
+    working, go_on = threading.Event(), threading.Event()
+
+    def hanging(*_: object, **__: object) -> None:
+        working.set()
+        go_on.wait()
+
+    station.intake.traces = hanging  # type: ignore[method-assign, assignment]
+    receiver = HttpReceiver(station.intake, Address("127.0.0.1", 0))
+    with socket.create_connection(("127.0.0.1", receiver.start()), timeout=30) as sender:
+        head = "POST /v1/traces HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/x-protobuf\r\n"
+        sender.sendall(f"{head}content-length: 0\r\n\r\n".encode())
+        assert working.wait(60)
+        stopping = threading.Thread(target=receiver.stop, args=(0.0,), daemon=True)
+        stopping.start()
+        stopping.join(60)
+        try:
+            assert not stopping.is_alive(), "it waits for work that does not end"
+        finally:
+            go_on.set()
 
 
 @pytest.mark.parametrize(

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import queue
 import threading
+import time
 from collections import deque
 from collections.abc import Callable
 from concurrent.futures import Executor, Future
@@ -122,6 +123,16 @@ class FairExecutor(Executor):
         if wait:
             for thread in self._threads:
                 thread.join()
+
+    def end(self, deadline: float) -> bool:
+        """Accept no more work, and wait for what there is until a time of the monotonic clock; return whether all is done.
+
+        What is not done by then goes on as long as the process does.
+        """
+        self.shutdown(wait=False)
+        for thread in self._threads:
+            thread.join(max(0.0, deadline - time.monotonic()))
+        return not any(thread.is_alive() for thread in self._threads)
 
     def _serve(self) -> None:
         while self._tickets.get():

@@ -24,6 +24,8 @@ _LARGEST_PIECE = 1 << 18
 #: Each part is accounted for before the next.
 _LARGEST_PART = 1 << 20
 _MOST_MEMBERS = 4096
+#: Padding is looked through in pieces, so that nothing large is copied for it.
+_PADDING_PIECE = 1 << 16
 
 
 def format_of(content_type: str) -> Format:
@@ -88,7 +90,13 @@ def _inflate(body: bytes, window: int, name: str, limit_bytes: int, grown: Calla
     parts: list[bytes] = []
     room = limit_bytes
     at = members = 0
+    # A gzip body may go on with another member, or end in padding: looked for once, however many members there are.
+    end = _end_without_padding(body) if window == _GZIP else len(body)
     while at < len(body):
+        if members and not GZIP_MAGIC.startswith(body[at : at + 2]):
+            raise BadRequest(
+                f"the body is {name} up to byte {at} of {len(body)}, and what follows is neither another member nor zeros"
+            )
         members += 1
         if members > _MOST_MEMBERS:
             raise BadRequest(f"the body has more than {_MOST_MEMBERS} {name} members")
@@ -104,10 +112,20 @@ def _inflate(body: bytes, window: int, name: str, limit_bytes: int, grown: Calla
             raise PayloadTooLarge(
                 f"the request is larger than {limit_bytes} bytes once decompressed", limit_bytes=limit_bytes
             )
-        # A gzip body may go on with another member, or end in padding.
-        if window != _GZIP or body.count(0, at) == len(body) - at:
+        if window != _GZIP or at >= end:
             break
     return b"".join(parts)
+
+
+def _end_without_padding(body: bytes) -> int:
+    """Return where the zeros begin in which a body ends; they may be the last bytes of a member."""
+    end = len(body)
+    while end:
+        begin = max(0, end - _PADDING_PIECE)
+        if piece := body[begin:end].rstrip(b"\0"):
+            return begin + len(piece)
+        end = begin
+    return 0
 
 
 def _inflate_member(body: bytes, at: int, window: int, name: str, room: int) -> Iterator[tuple[int, bytes]]:

@@ -8,6 +8,7 @@ library's; messages are inflated here, within the budget that all requests share
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Iterable
 from concurrent.futures import Future
 from dataclasses import dataclass
@@ -154,11 +155,12 @@ class GrpcReceiver:
         self._ended = self._ended or self._server.stop(grace)
 
     def stop(self, grace: float) -> None:
-        """Stop accepting, and give requests in flight `grace` seconds to be answered."""
+        """Stop accepting, and give requests in flight `grace` seconds to be answered; return then."""
+        deadline = time.monotonic() + grace
         self.refuse(grace)  # a second time it changes nothing
         self._ended.wait()
         self._pool.patience.stop()
-        self._pool.shutdown(wait=True)
+        self._pool.end(deadline)
 
 
 class _Calls(FairExecutor):

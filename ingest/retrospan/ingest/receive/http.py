@@ -11,6 +11,7 @@ port, and an exporter whose path is wrong.
 from __future__ import annotations
 
 import asyncio
+import time
 from collections.abc import Callable, Mapping, Sequence
 from urllib.parse import parse_qsl
 
@@ -129,9 +130,10 @@ class HttpReceiver:
         self._server.refuse(grace)
 
     def stop(self, grace: float) -> None:
-        """Stop accepting, and give requests in flight `grace` seconds to be answered."""
+        """Stop accepting, and give requests in flight `grace` seconds to be answered; return then."""
+        deadline = time.monotonic() + grace
         self._server.stop(grace)
-        self._pool.shutdown(wait=True)
+        self._pool.end(deadline)
 
     async def _answer(self, scope: Scope, receive: Receive, send: Send) -> None:
         headers: dict[bytes, bytes] = dict(scope["headers"])
