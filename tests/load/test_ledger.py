@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import errno
+import os
 from pathlib import Path
 
 import pytest
 
+from retrospan.ingest.durable_files import Files
 from retrospan.ingest.load.ledger import Batch, Ledger
 
 BATCH = Batch(first=1, last=10, records=10, items=100, token="t1")
@@ -94,3 +97,31 @@ def test_looking_writes_nothing(path: Path) -> None:
     seen = Ledger.look(path)
     assert (list(seen.quarantined), seen.counted) == ([3], {"raw_spans": 5})
     assert path.read_bytes() == before
+
+
+class Full(Files):
+    """A disk that takes no file as long as it `is_full`."""
+
+    is_full = True
+
+    def replace(self, path: Path, content: bytes) -> None:
+        if self.is_full:
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(path))
+        super().replace(path, content)
+
+
+@pytest.mark.requirement("R08")
+def test_on_a_full_disk_it_goes_on_with_what_is_there_and_tries_again(path: Path) -> None:
+    before, files = written(path), Full()
+    ledger = Ledger.open(path, files)
+    assert (ledger.loaded_sequence, ledger.open_batch, path.read_bytes()) == (10, NEXT, before)
+    for _ in range(2):
+        with pytest.raises(OSError, match="No space left"):
+            ledger.quarantine(11, "why")
+    assert (list(ledger.quarantined), path.read_bytes()) == ([7], before)
+    files.is_full = False
+    ledger.quarantine(11, "why")
+    ledger.finish(NEXT)
+    ledger.close()
+    again = Ledger.look(path)
+    assert (again.loaded_sequence, again.open_batch, list(again.quarantined)) == (12, None, [7, 11])

@@ -11,6 +11,7 @@ import pytest
 
 from retrospan.ingest.durable_files import Files
 from retrospan.ingest.log.write_ahead_log import WriteAheadLog
+from retrospan.ingest.system_errors import worded
 from retrospan.schemas.errors import LogFailed, LogFull
 
 
@@ -120,7 +121,7 @@ def test_a_disk_found_full_by_the_write_is_survived_without_a_restart(tmp_path: 
         (errno.ENOSPC, "is full: free some space"),
         (errno.EMFILE, "Too many open files.*LimitNOFILE"),
         (errno.ENFILE, "Too many open files in system"),
-        (errno.EACCES, "Permission denied. Remove what prevents it"),
+        (errno.EACCES, "Permission denied. It goes on by itself"),
     ],
 )
 @pytest.mark.requirement("R08")
@@ -156,6 +157,21 @@ def test_a_name_that_the_disk_refuses_to_sync_ends_the_log(tmp_path: Path) -> No
     with pytest.raises(LogFailed):
         log.append(tenant="default", traces=b"two")
     log.close()
+
+
+def test_an_error_of_a_write_names_the_file_and_a_cure(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(descriptor: int, parts: Sequence[bytes]) -> int:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr(os, "writev", full)
+    with pytest.raises(OSError, match="No space left on device") as refused:
+        Files().replace(tmp_path / "file", b"content")
+    assert worded(refused.value) == (
+        f"No space left on device ({tmp_path / 'file'}.new). Free some space on this disk, or use a directory on "
+        "another one"
+    )
 
 
 @pytest.mark.parametrize("taken", [0, 1, 5, 6, 9])

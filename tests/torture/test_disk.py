@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import os
+import urllib.error
+from contextlib import suppress
 from pathlib import Path
 
 import otlp_requests as make
@@ -67,5 +69,35 @@ def test_a_disk_that_fills_under_the_tables_costs_no_span_and_mends_without_a_re
             health = collector.health()
             assert health["quarantine"] == 0
             assert collector.stop() == 0
+        finally:
+            collector.kill()
+
+
+@pytest.mark.long
+@pytest.mark.requirement("R08")
+def test_a_collector_starts_on_a_full_disk_and_mends_without_a_restart(tmp_path: Path) -> None:
+    settings = tmp_path / "settings.toml"
+    settings.write_text('[limits]\nlow_water_bytes = "8 MiB"\n')
+    data = tmp_path / "data"
+    with small_disk(data, "size=300m"):
+        collector = Served(data, tmp_path / "stderr.txt", "--config", str(settings))
+        try:
+            collector.send(traces=[body(1)])
+            collector.wait_idle()
+            collector.kill()
+            with (data / "filler").open("wb", buffering=0) as filler, suppress(OSError):
+                while filler.write(bytes(4096)):
+                    pass
+            assert os.statvfs(data).f_bavail == 0
+            collector.start()
+            with pytest.raises(urllib.error.HTTPError, match="503") as refused:
+                collector.post("/v1/traces", body(2), "application/x-protobuf")
+            with refused.value:
+                assert refused.value.headers["Retry-After"] == "1"
+            assert [row["name"] for row in collector.rows("SELECT name FROM spans")] == ["large"]
+            (data / "filler").unlink()
+            collector.send(traces=[body(2)])
+            collector.wait_idle()
+            assert len(collector.rows("SELECT span_id FROM spans")) == 2
         finally:
             collector.kill()

@@ -13,8 +13,8 @@ The methods with an underscore are what the operating system does in one step; a
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
-from contextlib import suppress
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from retrospan.ingest.operating_system import sync, sync_names
@@ -88,11 +88,12 @@ class Files:
         """
         descriptor = self._open(path, os.O_RDWR)
         try:
-            at = 0
-            while data := os.pread(descriptor, _SETTLED_AT_ONCE, at):
-                self._overwrite(descriptor, at, data)
-                at += len(data)
-            self.sync(descriptor)
+            with _naming(path):
+                at = 0
+                while data := os.pread(descriptor, _SETTLED_AT_ONCE, at):
+                    self._overwrite(descriptor, at, data)
+                    at += len(data)
+                self.sync(descriptor)
         finally:
             self.close(descriptor)
 
@@ -101,8 +102,9 @@ class Files:
         temporary = path.with_name(path.name + ".new")
         descriptor = self._open(temporary, os.O_CREAT | os.O_TRUNC | os.O_WRONLY)
         try:
-            self._write(descriptor, [content])
-            self.sync(descriptor)
+            with _naming(temporary):
+                self._write(descriptor, [content])
+                self.sync(descriptor)
         finally:
             self.close(descriptor)
         self.rename(temporary, path)
@@ -156,3 +158,14 @@ class Files:
         rest = memoryview(b"".join(parts))[written:]
         while rest:
             rest = rest[os.write(descriptor, rest) :]
+
+
+@contextmanager
+def _naming(path: Path) -> Iterator[None]:
+    """Let an error of a call on a descriptor name the file."""
+    try:
+        yield
+    except OSError as error:
+        if error.filename is None:
+            error.filename = str(path)
+        raise

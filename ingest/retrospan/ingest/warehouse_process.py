@@ -34,6 +34,7 @@ from retrospan.ingest.prices.kept_prices import FILE
 from retrospan.ingest.privacy import close_to_others
 from retrospan.ingest.remote_file import RemoteFile
 from retrospan.ingest.service import Service
+from retrospan.ingest.system_errors import worded
 from retrospan.schemas.errors import RetrospanError, WarehouseUnavailable
 
 REPORT_SECONDS = 1.0
@@ -101,6 +102,12 @@ class WarehouseProcess:
             self._serve(config, engine_bytes, tls, told_first["segments"])
         except RetrospanError as error:
             self._channel.tell("failed", told(error))
+            return _FAILED
+        except OSError as error:
+            log_failure("the warehouse", error)
+            self._channel.tell(
+                "failed", told(WarehouseUnavailable(f"the warehouse cannot start: {worded(error)}"))
+            )
             return _FAILED
         except Exception as error:  # noqa: BLE001 - whoever waits for this process must hear why
             log_failure("the warehouse", error)

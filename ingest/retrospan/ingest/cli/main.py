@@ -14,6 +14,7 @@ from retrospan.ingest.cli.command_table import COMMANDS, module_of, parser_of
 from retrospan.ingest.cli.terminal.arguments import UsageError, before_dashes
 from retrospan.ingest.cli.terminal.screen import Screen
 from retrospan.ingest.cli.terminal.text import nearest
+from retrospan.ingest.system_errors import worded
 from retrospan.schemas.errors import MissingExtra, RetrospanError
 
 ANSWERED, TROUBLE, INTERRUPTED, PIPE_CLOSED = 0, 2, 130, 141
@@ -52,7 +53,7 @@ def _answer(words: list[str]) -> int:
     except (RetrospanError, OSError) as error:
         if debug:
             raise
-        return _trouble(_worded(error))
+        return _trouble(worded(error) if isinstance(error, OSError) else str(error))
     except Exception as error:
         if debug:
             raise
@@ -148,13 +149,6 @@ def version() -> str:
         return version("retrospan")
     except PackageNotFoundError:
         return "(not installed)"
-
-
-def _worded(error: Exception) -> str:
-    if isinstance(error, OSError) and error.strerror:
-        named = f" ({os.fsdecode(error.filename)})" if isinstance(error.filename, str | bytes) else ""
-        return f"{error.strerror}{named}"
-    return str(error)
 
 
 def _trouble(message: str) -> int:

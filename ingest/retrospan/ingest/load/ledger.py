@@ -12,6 +12,7 @@ from __future__ import annotations
 import json
 import zlib
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
@@ -92,14 +93,18 @@ class Ledger:
 
     @classmethod
     def open(cls, path: Path, files: Files | None = None) -> Ledger:
-        """Read what is there and get ready to write; a missing file is a log of which nothing was loaded."""
+        """Read what is there and get ready to write; a missing file is a log of which nothing was loaded.
+
+        Where the summary cannot be written, on a full disk, what is there stays as it is and the first line tries again.
+        """
         ledger = cls(path, files or Files())
         ledger._read()
         ledger._notice_loss()
         ledger._keeps_hashes = True
         # Before the ledger says that they are kept.
         ledger.hashes.begin(ledger.loaded_sequence)
-        ledger._compact()
+        with suppress(OSError):
+            ledger._compact()
         return ledger
 
     @classmethod

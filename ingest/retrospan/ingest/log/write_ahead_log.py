@@ -36,10 +36,10 @@ from retrospan.ingest.log.recovery import Recovered, recover
 from retrospan.ingest.log.segment import Segment, segment_path
 from retrospan.ingest.log.segmented import SegmentedLog
 from retrospan.ingest.log.tombstones import Tombstones
+from retrospan.ingest.system_errors import worded
 from retrospan.schemas.errors import LogFailed, LogFull, RetryableError
 
 _NO_ROOM = (errno.ENOSPC, errno.EDQUOT)
-_NO_DESCRIPTOR = (errno.EMFILE, errno.ENFILE)
 
 
 @dataclass(slots=True)
@@ -328,13 +328,7 @@ class WriteAheadLog(SegmentedLog):
     def _why_no_segment(self, cause: OSError) -> str:
         if cause.errno in _NO_ROOM:
             return self._disk_is_full
-        what = f"no file can be begun in {self.directory}: {cause.strerror}"
-        if cause.errno in _NO_DESCRIPTOR:
-            return (
-                f"{what}. Connections and files share the descriptors of a process: let it have more (ulimit -n, or "
-                "systemd's LimitNOFILE), or fewer clients. It goes on by itself once one is free"
-            )
-        return f"{what}. Remove what prevents it; it goes on by itself"
+        return f"no file can be begun in {self.directory}: {worded(cause)}. It goes on by itself once that is mended"
 
     def _give_back(self, batch: list[_Entry], full: LogFull) -> None:
         """Refuse all that is not durable and take its sequences back, so that the log has no gap."""
