@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from retrospan.ingest.cli.client.collector_client import CollectorClient
+from retrospan.ingest.cli.client.questions import statement
 from retrospan.ingest.cli.commands.find import pattern_of
 
 
@@ -113,6 +114,86 @@ def test_the_sql_is_what_the_command_asks(ask: Ask) -> None:
     printed = ask("find", "O-77", "--sql").out
     rows = [json.loads(line) for line in ask("sql", printed, "--json").lines]
     assert len(rows) == len(found(ask, "O-77"))
+
+
+@pytest.mark.parametrize(
+    "words",
+    ["tool_call_response", '"parts"', '"role":"user"', '"type":"text"', '{"', "},{", '":"', "content"],
+)
+def test_how_a_message_is_written_was_said_by_nobody(ask: Ask, words: str) -> None:
+    assert ask("find", words, "--exit-code").code == 1
+    assert ask("runs", "--text", words, "--exit-code").code == 1
+    assert ask("sql", ask("find", words, "--sql").out, "--json").out == ""
+
+
+def test_names_of_arguments_are_found(ask: Ask) -> None:
+    assert {row["kind"] for row in found(ask, "query", "-n", "500")} >= {"arguments", "message"}
+
+
+def test_runs_of_a_text_are_those_of_what_is_found(ask: Ask) -> None:
+    for words in ("O-77", "within 30 days", "query"):
+        runs = {json.loads(line)["run_id"] for line in ask("runs", "--text", words, "--json").lines}
+        assert runs == {row["run_id"] for row in found(ask, words, "-n", "500")} != set()
+
+
+def test_texts_behind_many_that_only_look_like_it_are_found(
+    monkeypatch: pytest.MonkeyPatch, ask: Ask
+) -> None:
+    every = found(ask, "call", "-n", "500")
+    monkeypatch.setattr("retrospan.ingest.cli.commands.find._LEAST_LOOKED_AT", 1)
+    assert found(ask, "call", "-n", "1") == every[:1]
+    assert found(ask, "call", "-n", "500") == every
+
+
+LEAVES = st.one_of(
+    st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\x00"), max_size=8),
+    st.sampled_from(["parts", "type", "a\nb", "a\\nb", 'x"y', "tool_call", "{}", "[1, 2]", "a\tb"]),
+    st.integers(-99, 99),
+)
+VALUES = st.recursive(
+    LEAVES, lambda inner: st.lists(inner, max_size=3) | st.dictionaries(LEAVES.map(str), inner, max_size=3)
+)
+PARTS = st.one_of(
+    st.fixed_dictionaries({"type": st.just("text"), "content": LEAVES.map(str)}),
+    st.fixed_dictionaries({"type": st.just("tool_call"), "name": LEAVES.map(str), "arguments": VALUES}),
+    st.fixed_dictionaries({"type": st.just("tool_call_response"), "id": LEAVES.map(str), "response": VALUES}),
+)
+
+
+def said_in(value: object) -> list[str]:
+    """Return the texts, numbers and names of a value."""
+    if isinstance(value, dict):
+        return [*map(str, value), *(leaf for each in value.values() for leaf in said_in(each))]
+    if isinstance(value, list):
+        return [leaf for each in value for leaf in said_in(each)]
+    return [str(value)]
+
+
+@settings(deadline=None, max_examples=12)
+@given(
+    parts=st.lists(PARTS, min_size=1, max_size=3),
+    words=st.lists(
+        st.sampled_from(["parts", "type", "text", "\\n", "\\", '"', "n", "1", ":", ",", "{", "tool", "a b"]),
+        min_size=1,
+    ),
+)
+def test_what_a_text_means_decides(collector: str, parts: list[dict[str, object]], words: list[str]) -> None:
+    leaves = [
+        leaf for part in parts for name, value in part.items() if name != "type" for leaf in said_in(value)
+    ]
+    words = [*words, *(leaf for leaf in leaves if leaf)]
+    text = json.dumps({"role": "tool", "parts": parts}, ensure_ascii=False, separators=(",", ":"))
+    given_texts = (
+        "SELECT '' AS run_id, 'message' AS kind, '' AS role, '' AS agent_name, '' AS tool_name, 1 AS step,"
+    )
+    given_texts += " 1 AS model_call, 1 AS tool_call, now64(9) AS at, {text:String} AS text"
+    sql = statement("find_texts").replace("FROM texts", f"FROM ({given_texts})")
+    client = CollectorClient(collector, "from a test")
+    asked = {"escaped": [""], "exact": 1, "unsaid": 0, "since": "1970-01-01 00:00:00", "whole": 0, "most": 1}
+    asked |= dict.fromkeys(("run_id", "agent", "kind", "role", "tool"), "")
+    for word in words[:3] + words[-3:]:
+        answer = client.ask(sql, {**asked, "pattern": pattern_of(word), "words": [word], "text": text})
+        assert bool(answer.rows) == any(word in leaf for leaf in leaves), word
 
 
 @settings(deadline=None, max_examples=25)

@@ -1,6 +1,6 @@
 -- title: Texts that hold words: messages, arguments, results and errors, newest first
--- params: pattern String (what ILIKE finds, and more), words Array(String) (all must be there), escaped Array(String) (the same as JSON writes them), exact UInt8 (1: case matters), since DateTime64(9, 'UTC'), run_id String, agent String, kind String, role String, tool String ('' = any), whole UInt8 (1: texts uncut), most UInt32 (rows)
--- returns: one row per text, the columns of the view texts; `shown` is the text around the first word, or the whole text
+-- params: pattern String (what ILIKE finds, and more), words Array(String) (all must be there), escaped Array(String) (the same as JSON writes them), exact UInt8 (1: case matters), unsaid UInt8 (1: also texts that the pattern fits and that do not say it), since DateTime64(9, 'UTC'), run_id String, agent String, kind String, role String, tool String ('' = any), whole UInt8 (1: texts uncut), most UInt32 (rows)
+-- returns: one row per text, the columns of the view texts; `shown` is around the first word or all; is_said (0: may say it)
 SELECT
     run_id,
     kind,
@@ -28,15 +28,65 @@ SELECT
             400
         )
     ) AS shown,
-    lengthUTF8(text) AS characters
+    lengthUTF8(text) AS characters,
+    is_said
 FROM texts
 WHERE text ILIKE {pattern:String}
-    AND if(
-        {exact:UInt8} = 1,
-        arrayMin(multiSearchAllPositions(text, {words:Array(String)})) > 0
-            OR arrayMin(multiSearchAllPositions(text, {escaped:Array(String)})) > 0,
-        arrayMin(multiSearchAllPositionsCaseInsensitiveUTF8(text, {words:Array(String)})) > 0
-            OR arrayMin(multiSearchAllPositionsCaseInsensitiveUTF8(text, {escaped:Array(String)})) > 0
+    -- By now the text holds the words as it is written. That they were said is decided on what the text means: of JSON
+    -- on its texts, numbers and names, each for itself, with a character between them that no word holds, and of a
+    -- message not on the names, roles and types of its format.
+    AND (
+        {unsaid:UInt8} = 1
+        OR (
+            if(
+                {exact:UInt8} = 1,
+                arrayMin(multiSearchAllPositions(
+                    if(
+                        kind = 'error' OR NOT isValidJSON(text),
+                        text,
+                        arrayStringConcat(
+                            arrayMap(
+                                has -> multiIf(
+                                    startsWith(has.2, '"'),
+                                    ifNull(nullIf(JSONExtractString(has.2), ''), substring(has.2, 2, length(has.2) - 2)),
+                                    has.1 AND position(has.2, '\\') = 0
+                                        AND NOT match(arrayStringConcat({words:Array(String)}), '["{}\\[\\]:,]'),
+                                    has.2,
+                                    ifNull(nullIf(JSONExtractString('"' || if(
+                                        has.1,
+                                        replaceRegexpAll(has.2, '"((?:[^"\\\\]|\\\\.)*)"|[{}\\[\\]:,\\s]', '\\1\\\\u0000'),
+                                        replaceRegexpAll(
+                                            has.2,
+                                            '"(?:[^"\\\\]|\\\\.)*"\\s*:|"((?:[^"\\\\]|\\\\.)*)"|[{}\\[\\],\\s]',
+                                            '\\1\\\\u0000'
+                                        )
+                                    ) || '"'), ''), has.2)
+                                ),
+                                if(
+                                    kind = 'message' AND JSONHas(text, 'parts'),
+                                    arrayMap(
+                                        has -> (has.1 IN ('arguments', 'response', 'result'), has.2),
+                                        arrayFilter(
+                                            has -> has.1 != 'type' AND has.2 != 'null',
+                                            arrayFlatten(
+                                                arrayMap(
+                                                    part -> JSONExtractKeysAndValuesRaw(part),
+                                                    JSONExtractArrayRaw(text, 'parts')
+                                                )
+                                            )
+                                        )
+                                    ),
+                                    [(true, text)]
+                                )
+                            ),
+                            char(0)
+                        )
+                    ) AS said,
+                    {words:Array(String)}
+                )) > 0,
+                arrayMin(multiSearchAllPositionsCaseInsensitiveUTF8(said, {words:Array(String)})) > 0
+            ) AS is_said
+        )
     )
     -- What has no time is not known to be of then: it is there only if no time is asked for.
     AND ifNull(at >= {since:DateTime64(9, 'UTC')}, {since:DateTime64(9, 'UTC')} = toDateTime64(0, 9, 'UTC'))

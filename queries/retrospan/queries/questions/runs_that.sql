@@ -1,5 +1,5 @@
 -- title: The newest runs that meet conditions beyond time, outcome and agent
--- params: since DateTime64(9, 'UTC'), outcome String, agent String, user String, conversation String, version String (of the agent or the service), tool String (that it called), cost_is String ('', unknown, or one of > >= < <= =), cost String (a decimal), pattern String (what ILIKE finds in one of its texts, and more), said String (what is there), as_json String (the same as JSON writes it), score String (name of an evaluation), score_is String ('' or a comparison), score_value String (a number, or after = a label; '' = any), chosen UInt8 (1: only those of run_ids), run_ids Array(String), most UInt32 (rows)
+-- params: since DateTime64(9, 'UTC'), outcome String, agent String, user String, conversation String, version String (of the agent or the service), tool String (that it called), cost_is String ('', unknown, or one of > >= < <= =), cost String (a decimal), pattern String (what ILIKE finds in one of its texts, and more), said String (what is there), score String (name of an evaluation), score_is String ('' or a comparison), score_value String (a number, or after = a label; '' = any), chosen UInt8 (1: only those of run_ids), run_ids Array(String), most UInt32 (rows)
 -- returns: one row per run: run_id, matching (how many there are)
 SELECT
     r.run_id AS run_id,
@@ -32,10 +32,50 @@ WHERE r.started_at >= {since:DateTime64(9, 'UTC')}
             SELECT x.run_id
             FROM texts AS x
             WHERE {pattern:String} != '' AND x.text ILIKE {pattern:String}
-                AND (
-                    positionCaseInsensitiveUTF8(x.text, {said:String}) > 0
-                    OR positionCaseInsensitiveUTF8(x.text, {as_json:String}) > 0
-                )
+                -- As find_texts decides it.
+                AND positionCaseInsensitiveUTF8(
+                    if(
+                        x.kind = 'error' OR NOT isValidJSON(x.text),
+                        x.text,
+                        arrayStringConcat(
+                            arrayMap(
+                                has -> multiIf(
+                                    startsWith(has.2, '"'),
+                                    ifNull(nullIf(JSONExtractString(has.2), ''), substring(has.2, 2, length(has.2) - 2)),
+                                    has.1 AND position(has.2, '\\') = 0 AND NOT match({said:String}, '["{}\\[\\]:,]'),
+                                    has.2,
+                                    ifNull(nullIf(JSONExtractString('"' || if(
+                                        has.1,
+                                        replaceRegexpAll(has.2, '"((?:[^"\\\\]|\\\\.)*)"|[{}\\[\\]:,\\s]', '\\1\\\\u0000'),
+                                        replaceRegexpAll(
+                                            has.2,
+                                            '"(?:[^"\\\\]|\\\\.)*"\\s*:|"((?:[^"\\\\]|\\\\.)*)"|[{}\\[\\],\\s]',
+                                            '\\1\\\\u0000'
+                                        )
+                                    ) || '"'), ''), has.2)
+                                ),
+                                if(
+                                    x.kind = 'message' AND JSONHas(x.text, 'parts'),
+                                    arrayMap(
+                                        has -> (has.1 IN ('arguments', 'response', 'result'), has.2),
+                                        arrayFilter(
+                                            has -> has.1 != 'type' AND has.2 != 'null',
+                                            arrayFlatten(
+                                                arrayMap(
+                                                    part -> JSONExtractKeysAndValuesRaw(part),
+                                                    JSONExtractArrayRaw(x.text, 'parts')
+                                                )
+                                            )
+                                        )
+                                    ),
+                                    [(true, x.text)]
+                                )
+                            ),
+                            char(0)
+                        )
+                    ) AS said,
+                    {said:String}
+                ) > 0
         )
     )
     AND (

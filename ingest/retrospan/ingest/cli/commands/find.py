@@ -6,7 +6,7 @@ import argparse
 import json
 import re
 
-from retrospan.ingest.cli.client.collector_client import Row
+from retrospan.ingest.cli.client.collector_client import Parameter, Row
 from retrospan.ingest.cli.client.empty import OPEN, no_runs_yet, since_text
 from retrospan.ingest.cli.client.references import find_run, short, short_length, step_address
 from retrospan.ingest.cli.client.rows import moment_of, text_of, whole
@@ -35,11 +35,14 @@ HELP = Help(
     ),
     sql="SELECT run_id, step, kind, text FROM texts WHERE text ILIKE '%no stock%'",
     more="A message that later prompts repeat is found once, where it was first said. Case matters with --case only.\n"
+    "Of JSON the texts, numbers and names are searched, each for itself; of a message not the names of its format.\n"
     "Decisions, observations and states are not searched, nor an input or output that no message holds: the views\n"
     "decisions, observations, steps and runs have them.",
 )
 #: Characters that are shown before the word: 20 less than the question returns.
 _SHOWN_BEFORE = 40
+#: So many of the newest texts that may say it are looked at first.
+_LEAST_LOOKED_AT = 50
 _MOST_WORDS = 100
 #: How the answer begins when there is none, by --kind.
 _NONE_SAYS = {
@@ -83,7 +86,7 @@ def run(arguments: argparse.Namespace) -> int:
     if len(words) > _MOST_WORDS:
         raise UsageError(f"TEXT has {len(words):,} words: --words takes at most {_MOST_WORDS}.", "find")
     session = Session.open(arguments)
-    asked = {
+    asked: dict[str, Parameter] = {
         "pattern": pattern_of(max(words, key=len)),
         "words": words,
         "escaped": [json.dumps(word, ensure_ascii=False)[1:-1] for word in words],
@@ -95,11 +98,10 @@ def run(arguments: argparse.Namespace) -> int:
         "role": arguments.role,
         "tool": arguments.tool,
         "whole": int(arguments.json or arguments.sql),
-        "most": arguments.n + (not arguments.sql),  # one more, to know whether there are more
     }
     if arguments.sql:
-        return session.print_sql(("find_texts", asked))
-    rows = session.ask("find_texts", **asked)
+        return session.print_sql(("find_texts", {**asked, "unsaid": 0, "most": arguments.n}))
+    rows = _said(session, asked, arguments.n + 1)  # one more, to know whether there are more
     found = 1 if arguments.exit_code and not rows else 0
     more, rows = len(rows) > arguments.n, rows[: arguments.n]
     if arguments.json:
@@ -120,9 +122,27 @@ def pattern_of(text: str) -> str:
     return f"%{_ESCAPED.sub('%', _WILD.sub('_', text))}%"
 
 
+def _said(session: Session, asked: dict[str, Parameter], most: int) -> list[Row]:
+    """Return the newest texts in which it was said.
+
+    Whether it was said takes longer to decide than what the pattern fits: of few texts it is known before they are
+    sorted. Only where most of the newest merely look like it, all are decided.
+    """
+    newest = max(most, _LEAST_LOOKED_AT)
+    rows = session.ask("find_texts", **asked, unsaid=1, most=newest)
+    said = [row for row in rows if row["is_said"]]
+    if len(said) < most and len(rows) == newest:
+        said = session.ask("find_texts", **asked, unsaid=0, most=most)
+    return said[:most]
+
+
 def _as_of_view(row: Row) -> Row:
     """Return a row by the columns of the view."""
-    return {"text" if name == "shown" else name: value for name, value in row.items() if name != "characters"}
+    return {
+        "text" if name == "shown" else name: value
+        for name, value in row.items()
+        if name not in ("characters", "is_said")
+    }
 
 
 def _show(session: Session, rows: list[Row], words: list[str], *, case: bool) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import json
 from dataclasses import dataclass
 
 from retrospan.ingest.cli.client.collector_client import Parameter, Row
@@ -172,7 +171,6 @@ def _chosen(
         "cost": cost,
         "pattern": pattern_of(arguments.text) if arguments.text else "",
         "said": arguments.text,
-        "as_json": json.dumps(arguments.text, ensure_ascii=False)[1:-1],
         "score": score,
         "score_is": score_is,
         "score_value": score_value,
