@@ -201,14 +201,9 @@ def test_a_condition_is_guarded_as_any_statement_and_ends_where_it_ends(ask: Ask
     assert said.code == 2 and said.out == "" and said.err.startswith("error: "), said
 
 
-@pytest.mark.parametrize(
-    ("text", "why"), [("", "empty"), ("a>=b", "not NAME"), (">=1", "not NAME"), ("a=", "not NAME")]
-)
-def test_a_score_that_cannot_be_asked_for(ask: Ask, text: str, why: str) -> None:
-    if text:
-        assert why in ask("runs", "--score", text).err
-    else:
-        assert listed(ask, "--score", "") == listed(ask)
+@pytest.mark.parametrize("text", ["a>=b", ">=1", "a="])
+def test_a_score_that_cannot_be_asked_for(ask: Ask, text: str) -> None:
+    assert "not NAME" in ask("runs", "--score", text).err
 
 
 def test_scores_are_shown_and_asked_for(ask: Ask) -> None:

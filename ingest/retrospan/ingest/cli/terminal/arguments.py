@@ -16,6 +16,7 @@ from retrospan.ingest.cli.terminal.text import nearest
 from retrospan.schemas.errors import PermanentError
 
 RUN_HELP = "run id, a prefix of 4 or more characters, or 'last'"
+_EMPTY = "is empty"
 ANSWERED = "0 answered, 2 wrong use or trouble"
 
 
@@ -88,6 +89,17 @@ class Parser(argparse.ArgumentParser):
             parsed.command = [*words[len(before) + 1 :]]
         return parsed
 
+    def _get_values(self, action: argparse.Action, arg_strings: list[str]) -> object:
+        """Return what was typed for a flag as its type has it.
+
+        An empty value is refused, for every flag: it is what a variable of a script gives that was not set, and the
+        command would do for everything what was meant for one thing.
+        """
+        if action.option_strings and any(not text.strip() for text in arg_strings):
+            raise argparse.ArgumentError(action, _EMPTY)
+        found: object = super()._get_values(action, arg_strings)
+        return found
+
     def _worded(self, message: str) -> str:
         if message.startswith("unrecognized arguments: "):
             word = message.removeprefix("unrecognized arguments: ").split(" ")[0]
@@ -106,6 +118,8 @@ class Parser(argparse.ArgumentParser):
                 f" Did you mean '{meant}'?" if meant else ""
             )
         value = re.match(r"argument (.*?): (.*)", message)
+        if value and value[2] == _EMPTY:
+            return f"{value[1]} is empty."
         return f"{value[1]}: {value[2]}." if value else message
 
     def format_help(self) -> str:
