@@ -73,6 +73,16 @@ def test_an_id_may_hold_slashes(ask: Ask) -> None:
     assert ask("entity", "entity:pipeline/a%2Fb").out == ask("entity", "pipeline/a/b").out
 
 
+def test_where_an_entity_came_from_is_found_as_lists_show_it(ask: Ask) -> None:
+    said = ask("trace", "entity:pipeline/a/b")
+    assert said.code == 0 and "entity:pipeline/a%2Fb" in said.lines[0]
+    assert said.out == ask("trace", "entity:pipeline/a%2Fb").out
+    assert "'entity:pipeline/a%2Fb'" in ask("trace", "entity:pipeline/a/b", "--sql").out
+    unknown = ask("trace", "entity:pipeline/a/c")
+    assert unknown.code == 2 and "nothing is known about entity:pipeline/a/c among 4 entities" in unknown.err
+    assert unknown.err.splitlines()[1].split()[0] == "pipeline/a/b"
+
+
 def test_what_is_not_known_names_the_nearest(ask: Ask) -> None:
     said = ask("entity", "record/C-1024")
     assert said.code == 2 and "nothing is known about record/C-1024 among 4 entities" in said.err

@@ -63,9 +63,12 @@ def test_provenance_as_json(ask: Ask) -> None:
 
 
 def test_unknown_references(ask: Ask) -> None:
-    said = ask("trace", "document:none")
-    assert (said.code, said.out) == (0, "") and "Nothing is known of document:none" in said.err
-    assert ask("trace", "document:none", "--exit-code").code == 1
+    for flags in ((), ("--json",), ("--exit-code",)):
+        said = ask("trace", "document:none", *flags)
+        assert (said.code, said.out) == (2, "") and "nothing is known of document:none" in said.err
+    assert ask("trace", "observation:none").code == 2
+    beyond = ask("trace", f"{REFUND}/99")
+    assert beyond.code == 2 and "run 4bf92f35 has no step 99: it has 3 steps." in beyond.err
     assert ask("trace", "message:ffffffff").code == 2
     assert ask("trace", "nosuchrun").code == 2
 

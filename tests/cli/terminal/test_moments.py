@@ -16,6 +16,13 @@ def test_reads_what_clickhouse_prints_and_writes_rfc3339() -> None:
     assert Moment.read("1970-01-01 00:00:00") == 0
 
 
+@pytest.mark.parametrize("typed", ["2262-04-12", "2263-01-01", "9999-12-31T23:59:59Z"])
+def test_a_time_that_the_engine_does_not_know_is_refused(typed: str) -> None:
+    with pytest.raises(ValueError, match="is after 2262-04-11, the latest possible time"):
+        parse_time(typed)
+    assert parse_time("2262-04-11T23:47:16.854775807Z") == 2**63 - 1
+
+
 @given(st.integers(0, 9_223_372_036_000_000_000))
 def test_a_moment_survives_being_written(nanoseconds: int) -> None:
     moment = Moment(nanoseconds)

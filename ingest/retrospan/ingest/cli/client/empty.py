@@ -8,7 +8,7 @@ from retrospan.ingest.cli.client.collector_client import Row
 from retrospan.ingest.cli.client.rows import moment_of, texts_of, whole
 from retrospan.ingest.cli.client.session import Session
 from retrospan.ingest.cli.terminal.moments import Moment
-from retrospan.ingest.cli.terminal.text import counted, nearest
+from retrospan.ingest.cli.terminal.text import counted, nearest, safe
 
 #: A `since` that leaves nothing out.
 OPEN = Moment(0).clickhouse()
@@ -71,8 +71,12 @@ def no_runs_match(
     agents = sorted(name for name in texts_of(counts, "agents") if name)
     if agent and agent not in agents:
         meant = nearest(agent, agents)
-        known = f" Agents: {', '.join(agents[:8])}{', …' if len(agents) > 8 else ''}." if agents else ""
-        said += f" Did you mean --agent {meant}?" if meant else known
+        known = (
+            f" Agents: {', '.join(map(safe, agents[:8]))}{', …' if len(agents) > 8 else ''}."
+            if agents
+            else ""
+        )
+        said += f" Did you mean --agent {safe(meant)}?" if meant else known
     elif since is not None:
         said += f" The newest started {session.zone.exact(moment_of(counts, 'newest'))}."
     return said

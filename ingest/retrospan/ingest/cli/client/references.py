@@ -12,11 +12,12 @@ from urllib.parse import unquote
 
 from retrospan.ingest.cli.client.collector_client import Row
 from retrospan.ingest.cli.client.empty import being_read
+from retrospan.ingest.cli.client.entities import find_entity, unknown_entity
 from retrospan.ingest.cli.client.rows import moment_of, whole
 from retrospan.ingest.cli.client.session import Session
 from retrospan.ingest.cli.terminal.text import counted, cut, safe
 from retrospan.schemas.errors import NotFound
-from retrospan.schemas.references import run_ref, step_ref
+from retrospan.schemas.references import entity_ref, run_ref, step_ref
 
 SHORTEST_PREFIX = 4
 MESSAGE_HASH = 32
@@ -43,7 +44,7 @@ def describe(session: Session, run: Row) -> str:
     """`4bf92f35…  orla  14:32:07  Customer C-1042…`: a run in a list of candidates."""
     words = [str(run["run_id"]), str(run["agent_name"] or "-"), str(run["outcome"])]
     words.append(session.zone.listed(moment_of(run, "started_at"), session.now))
-    return "  ".join([*words, cut(safe(str(run["input"] or "")), 60)])
+    return safe("  ".join([*words, cut(safe(str(run["input"] or "")), 60)]))
 
 
 def is_whole(typed: str) -> bool:
@@ -131,9 +132,27 @@ def find_reference(session: Session, typed: str) -> str:
             if step is None:
                 raise NotFound(f"'{typed}' is not a step: use step:RUN/N or RUN/N.")
             return step_ref(find_run(session, unquote(run)), step)
+        if kind == "entity":
+            return entity_ref(*find_entity(session, typed, "trace"))
         return f"message:{find_message(session, rest)}" if kind == "message" else typed
     run, step = find_step(session, typed)
     return run_ref(run) if step is None else step_ref(run, step)
+
+
+def unknown_reference(session: Session, typed: str, ref: str) -> NotFound:
+    """Return the words for a reference that nothing stored has; `typed` is how it was asked for."""
+    kind, _, rest = ref.partition(":")
+    if kind == "entity":
+        return unknown_entity(session, typed)
+    if kind == "step":
+        run, step = split_step(rest)
+        row = session.run(unquote(run, errors="surrogateescape")) or {}
+        held = f": it has {counted(whole(row, 'steps') or 0, 'step')}" if row else ""
+        return NotFound(f"run {short(unquote(run))} has no step {step}{held}.")
+    return NotFound(
+        f"nothing is known of {typed}: nothing stored in {session.warehouse.address} has that reference.\n"
+        f"References are kind:id ({', '.join(REFERENCE_KINDS)})."
+    )
 
 
 def find_message(session: Session, typed: str) -> str:

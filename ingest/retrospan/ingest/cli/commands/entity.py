@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import argparse
-from urllib.parse import unquote
 
 from retrospan.ingest.cli.client.collector_client import Parameter, Row
 from retrospan.ingest.cli.client.empty import OPEN, no_runs_yet, since_text
+from retrospan.ingest.cli.client.entities import find_entity, stored_entity, unknown_entity
 from retrospan.ingest.cli.client.references import short
 from retrospan.ingest.cli.client.rows import moment_of, text_of, whole
 from retrospan.ingest.cli.client.session import Session
@@ -15,7 +15,6 @@ from retrospan.ingest.cli.terminal.moments import TIME_HELP
 from retrospan.ingest.cli.terminal.table import Column, show_table, show_wrapped
 from retrospan.ingest.cli.terminal.text import count, counted
 from retrospan.ingest.cli.terminal.values import brief_json
-from retrospan.schemas.errors import NotFound
 
 HELP = Help(
     job="Show what changed on an entity and who changed it, or its state at a time; or which there are.",
@@ -54,7 +53,7 @@ def run(arguments: argparse.Namespace) -> int:
         if asks_state:
             raise UsageError("--at and --known-at are for one entity: give TYPE/ID.", "entity")
         return _list(session, arguments)
-    kind, name = split_entity(arguments.entity)
+    kind, name = find_entity(session, arguments.entity, "entity")
     asked: dict[str, Parameter] = {"entity_type": kind, "entity_id": name}
     if asks_state:
         asked |= {
@@ -70,7 +69,9 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.sql:
         return session.print_sql((question, asked))
     rows = session.ask(question, **asked)
-    known = None if rows else _known(session, arguments.entity, kind, name)
+    known = None
+    if not rows and (known := stored_entity(session, kind, name)) is None:
+        raise unknown_entity(session, arguments.entity)
     if arguments.json:
         session.print_json([{key: value for key, value in row.items() if key != "total"} for row in rows])
     elif known is not None:
@@ -131,38 +132,6 @@ def _show_list(session: Session, arguments: argparse.Namespace, rows: list[Row])
     if len(rows) < total:
         said = f"the latest {len(rows):,} of {said} (-n {total})"
     session.screen.note((f"{said}{since_text(session, arguments.since)}; {session.zone_note()}", "dim"))
-
-
-def split_entity(typed: str) -> tuple[str, str]:
-    """Type and id in `TYPE/ID`, or in a reference `entity:TYPE/ID`, whose parts are percent-encoded."""
-    is_reference = typed.startswith("entity:")
-    kind, slash, name = typed.removeprefix("entity:").partition("/")
-    if not slash or not kind or not name:
-        raise UsageError(f"'{typed}' is not an entity: give TYPE/ID, such as config/acme-config.", "entity")
-    return (unquote(kind), unquote(name)) if is_reference else (kind, name)
-
-
-def _known(session: Session, typed: str, kind: str, name: str) -> Row:
-    """Return what is stored of the entity. Raises NotFound with the nearest names when that is nothing."""
-    known = session.one("find_entity", entity_type=kind, entity_id=name)
-    if known is not None and whole(known, "said"):
-        return known
-    near = session.ask("nearest_entities", typed=typed.removeprefix("entity:"))
-    if not near:
-        if session.one("last_run") is None:
-            raise NotFound(no_runs_yet(session))
-        raise NotFound(
-            f"nothing is known about {typed}: no agent has stated anything about an entity "
-            f"(events retrospan.observation) in {session.warehouse.address}."
-        )
-    listed = "\n".join(
-        f"{row['entity_type']}/{row['entity_id']}  {counted(whole(row, 'said') or 0, 'statement')}"
-        for row in near
-    )
-    total = counted(whole(near[0], "total") or 0, "entity", "entities")
-    raise NotFound(
-        f"nothing is known about {typed} among {total} in {session.warehouse.address}. Nearest:\n{listed}"
-    )
 
 
 def _why_none(session: Session, arguments: argparse.Namespace, known: Row) -> str:

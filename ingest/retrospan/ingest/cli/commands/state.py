@@ -24,7 +24,7 @@ from retrospan.ingest.cli.terminal.arguments import (
 from retrospan.ingest.cli.terminal.moments import TIME_HELP, Moment
 from retrospan.ingest.cli.terminal.screen import Part
 from retrospan.ingest.cli.terminal.table import Column, last_column_width, show_table, show_wrapped
-from retrospan.ingest.cli.terminal.text import counted, duration, fitted
+from retrospan.ingest.cli.terminal.text import counted, duration, fitted, safe
 from retrospan.ingest.cli.terminal.values import brief_json, dump, parse
 from retrospan.ingest.cli.views.dialogue import as_dialogue
 from retrospan.ingest.cli.views.last_words import (
@@ -209,7 +209,7 @@ def find_place(session: Session, run_id: str, steps: list[Row], step: int | None
 
 def _describe(step: Row) -> str:
     act = f"{step['step_kind']} {step['name']}".strip()
-    return f"step {step['step']} ({act})"
+    return safe(f"step {step['step']} ({act})")
 
 
 def _before(step: Row) -> Place:

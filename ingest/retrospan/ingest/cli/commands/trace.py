@@ -6,7 +6,13 @@ import argparse
 from urllib.parse import unquote
 
 from retrospan.ingest.cli.client.collector_client import Row
-from retrospan.ingest.cli.client.references import find_reference, is_whole, short, split_step
+from retrospan.ingest.cli.client.references import (
+    find_reference,
+    is_whole,
+    short,
+    split_step,
+    unknown_reference,
+)
 from retrospan.ingest.cli.client.rows import text_of, whole
 from retrospan.ingest.cli.client.session import Asked, Session
 from retrospan.ingest.cli.terminal.arguments import Help, Parser, add_output_flags, number
@@ -53,7 +59,7 @@ def add_arguments(parser: Parser) -> None:
         "--down", action="store_true", help="what it led to, instead of where it came from"
     )
     add_run_flags(parser)
-    parser.flags.add_argument("--exit-code", action="store_true", help="exit 1 if nothing is known")
+    parser.flags.add_argument("--exit-code", action="store_true", help="exit 1 if no edge is found")
     add_output_flags(parser, pager=True)
 
 
@@ -72,6 +78,8 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.sql:
         return session.print_sql((question, parameters))
     rows = session.ask(question, **parameters)
+    if not rows:
+        raise unknown_reference(session, arguments.ref, ref)
     groups = groups_reached(session, rows) if arguments.down or chooses(arguments) else []
     if chooses(arguments):
         rows = leading_to(rows, groups, down=arguments.down)
@@ -79,12 +87,6 @@ def run(arguments: argparse.Namespace) -> int:
     none_found = 1 if arguments.exit_code and not edges else 0
     if arguments.json:
         session.print_json(rows)
-        return none_found
-    if not rows:
-        session.screen.say(
-            f"Nothing is known of {ref}: nothing stored has that reference.\n"
-            "References are kind:id (run, span, step, message, output, observation, entity, document)."
-        )
         return none_found
     with session.screen.paged():
         if chooses(arguments) or sum(whole(group, "runs") or 0 for group in groups) > 1:

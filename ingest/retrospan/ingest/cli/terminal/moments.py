@@ -13,6 +13,8 @@ _RFC3339 = re.compile(
 _CLOCK = re.compile(r"(\d\d?):(\d\d)(?::(\d\d))?(?:\.(\d{1,9}))?$", re.ASCII)
 _AGO = re.compile(r"(\d+(?:\.\d+)?)\s*(s|sec|m|min|h|d|w)[a-z]*(?:\s+ago)?$", re.ASCII)
 _UNITS = {"s": 1, "sec": 1, "m": 60, "min": 60, "h": 3600, "d": 86400, "w": 604800}
+#: The latest time in nanoseconds since 1970 that 64 bits hold.
+LATEST = 2**63 - 1
 TIME_HELP = "RFC 3339 (2026-11-21T14:32:00Z), 14:32 (the latest such time, UTC) or '2h ago'"
 
 
@@ -65,6 +67,8 @@ def parse_time(text: str, now: Moment | None = None) -> Moment:
         moment = None
     if moment is None or moment < 0:
         raise ValueError(f"'{text}' is not a time: use {TIME_HELP}")
+    if moment > LATEST:
+        raise ValueError(f"'{text}' is after 2262-04-11, the latest possible time")
     return moment
 
 
