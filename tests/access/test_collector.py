@@ -110,6 +110,42 @@ def guarded(tmp_path: Path, certificates: Certificates) -> Iterator[Guarded]:
         assert process.wait(90) == 0
 
 
+def doctor(guarded: Guarded, token: str) -> tuple[int, dict[str, dict[str, str]]]:
+    """The exit code of the doctor, and its findings by check."""
+    done = subprocess.run(
+        [sys.executable, "-m", "retrospan.ingest.cli.main", "doctor", "--json"],
+        capture_output=True, text=True, timeout=120, env=guarded.environ(token), check=False,
+    )  # fmt: skip
+    return done.returncode, {
+        finding["check"]: finding for finding in map(json.loads, done.stdout.splitlines())
+    }
+
+
+@pytest.mark.long
+def test_the_doctor_tells_what_the_collector_asks_for(guarded: Guarded) -> None:
+    guarded.tokens.chmod(0o600)
+    assert guarded.ask("/?query=SELECT+1")[0] == 401
+    assert guarded.ask("/?query=SELECT+1", WRITER)[0] == 403
+    code, found = doctor(guarded, READER)
+    # That questions were refused says nothing of what is sent.
+    assert (code, found["intake"]["said"]) == (0, "nothing was ever received")
+    assert found["tokens"]["said"] == f"3 in force from {guarded.tokens}"
+    code, found = doctor(guarded, UNKNOWN)
+    assert (code, found["tokens"]["result"]) == (1, "failed")
+    assert "this token is not known" in found["tokens"]["said"]
+    assert "those of the collector are for who may read" in found["settings"]["said"]
+    assert not found["settings"].get("settings")
+    code, found = doctor(guarded, "")
+    assert (code, found["tokens"]["said"]) == (
+        0, "the collector asks for them, and RETROSPAN_TOKEN is not set"
+    )  # fmt: skip
+    body = make.traces(make.span("refused")).SerializeToString()
+    assert guarded.ask("/v1/traces", UNKNOWN, body, "http")[0] == 401
+    code, found = doctor(guarded, READER)
+    assert (code, found["intake"]["result"]) == (1, "failed")
+    assert found["intake"]["said"] == "1 requests were refused for their token, none was accepted"
+
+
 @pytest.mark.long
 @pytest.mark.requirement("R35")
 def test_only_who_has_the_right_gets_in_and_no_token_is_ever_shown(guarded: Guarded) -> None:

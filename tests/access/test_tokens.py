@@ -152,6 +152,7 @@ def test_the_gate_refuses_and_says_why(
         int(error is Unauthenticated),
         int(error is Forbidden),
     )
+    assert door.gate.turned_away_at_intake == (right == "write")
 
 
 def test_a_token_counts_until_it_expires(door: Door) -> None:

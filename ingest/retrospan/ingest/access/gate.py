@@ -49,6 +49,7 @@ class Gate:
         self._now = now
         self._counting = threading.Lock()
         self._counters = AccessCounters()
+        self._turned_away_at_intake = 0
 
     @property
     def guarded(self) -> bool:
@@ -60,6 +61,12 @@ class Gate:
         """A copy, consistent in itself."""
         with self._counting:
             return replace(self._counters)
+
+    @property
+    def turned_away_at_intake(self) -> int:
+        """How many requests that send something were refused since the start; questions are not among them."""
+        with self._counting:
+            return self._turned_away_at_intake
 
     def admit(self, token: str | None, right: Right) -> Grant:
         """Return the grant of a token that has this right now.
@@ -73,10 +80,12 @@ class Gate:
         except Unauthenticated:
             with self._counting:
                 self._counters.unauthenticated += 1
+                self._turned_away_at_intake += right == "write"
             raise
         except Forbidden:
             with self._counting:
                 self._counters.forbidden += 1
+                self._turned_away_at_intake += right == "write"
             raise
 
     def enter(self, grant: Grant, size: int) -> None:
@@ -95,6 +104,7 @@ class Gate:
             with self._counting:
                 self._counters.forbidden += isinstance(error, Forbidden)
                 self._counters.over_quota += isinstance(error, OverQuota)
+                self._turned_away_at_intake += 1
             raise
 
     def note_taken(self, grant: Grant, members: int) -> None:

@@ -16,7 +16,9 @@ def check_running(page: Mapping[str, object], url: str) -> Iterator[Finding]:
     who = f"release {page['release']} answers at {url}" if page.get("release") else f"answers at {url}"
     if "log_bytes" not in page:
         yield warning(
-            "collector", f"{who}: {status}; details need a token with the right read", "set RETROSPAN_TOKEN"
+            "collector",
+            f"{who}: {status}; details need a token with the right read",
+            "set RETROSPAN_TOKEN to such a token",
         )
         return
     yield ok("collector", who)
@@ -79,7 +81,7 @@ def _log(page: Mapping[str, object]) -> Finding:
 def _intake(page: Mapping[str, object]) -> Finding:
     requests, refused = _whole(page, "requests"), _whole(page, "requests_refused")
     turned_away, rejects = _whole(page, "requests_turned_away"), _whole(page, "rejects")
-    if not requests and turned_away:
+    if turned_away and requests <= refused:
         return failed(
             "intake",
             f"{turned_away:,} requests were refused for their token, none was accepted",

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import os
 import socket
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
 from urllib.parse import urlsplit
 
 from retrospan.ingest.access.tls import server_context
@@ -17,7 +19,7 @@ from retrospan.ingest.port import bind
 from retrospan.ingest.setting_sources import PAGE, unknown_variables
 from retrospan.ingest.setting_values import Address, is_loopback, parse_address
 from retrospan.ingest.trusted_file import readable_by_others
-from retrospan.schemas.errors import ConfigError, PortInUse
+from retrospan.schemas.errors import ConfigError, PermanentError, PortInUse
 
 CONNECT_SECONDS = 2.0
 SOON = timedelta(days=14)
@@ -137,6 +139,31 @@ def check_tokens(config: Config) -> Finding:
     return ok("tokens", f"{len(found.entries)} in force from {config.tokens}")
 
 
+def check_tokens_of(page: Mapping[str, object], *, is_near: bool) -> Finding:
+    """Return the same of the collector whose `page` it is; its file is read only where it `is_near`: on this machine."""
+    running = page["settings"]
+    assert isinstance(running, dict), "the page of a collector has its settings"
+    file = running["tokens"]["value"]
+    if file is None:
+        return check_tokens(Config(open=bool(running["open"]["value"])))
+    if is_near and os.path.isabs(file) and os.access(file, os.R_OK):
+        return check_tokens(Config(tokens=Path(file)))
+    return ok("tokens", f"the collector asks for them, by its file {file}")
+
+
+def check_own_token(ask: Callable[[], object], *, has_token: bool) -> Finding:
+    """Return whether a collector that shows nothing of itself takes the token of this environment."""
+    if not has_token:
+        return ok("tokens", "the collector asks for them, and RETROSPAN_TOKEN is not set")
+    try:
+        ask()
+    except PermanentError as error:
+        return failed(
+            "tokens", str(error), "correct RETROSPAN_TOKEN: docs/access.md says what a token may do"
+        )
+    return ok("tokens", "the collector takes the one of RETROSPAN_TOKEN")
+
+
 def check_tls(config: Config) -> Finding | None:
     """Return whether certificate and key can be used; None without TLS."""
     if config.tls.key is None:
@@ -177,6 +204,8 @@ def check_settings(
         if unknown := unknown_variables(environ, KEYS):
             said = f"nothing reads {', '.join(unknown)}"
             found = warning("settings", said, f"remove them, or see {PAGE}")
+    if page and running is None:
+        return config, replace(found, said=f"{found.said}; those of the collector are for who may read")
     if isinstance(running, dict):
         return config, replace(found, said=f"{found.said}; the collector runs with:", settings=running)
     if found.result == "failed":

@@ -86,7 +86,6 @@ class CollectorStatus:
         log, recovery = self._parts.log, self._parts.log.recovery
         counted = self._parts.intake.counters
         limits = self._config.limits
-        refused = self._parts.gate.counters
         durable = log.durable_sequence
         warehouse = self._parts.warehouse
         return Facts(
@@ -99,7 +98,7 @@ class CollectorStatus:
             sql=self.addresses.get("sql", ""),
             requests=counted.requests,
             requests_refused=counted.requests_refused,
-            requests_turned_away=refused.unauthenticated + refused.forbidden + refused.over_quota,
+            requests_turned_away=self._parts.gate.turned_away_at_intake,
             log_bytes=log.bytes_used,
             log_limit_bytes=limits.log_bytes,
             log_failure=log.failure or log.obstacle,

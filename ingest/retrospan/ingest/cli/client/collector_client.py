@@ -72,6 +72,11 @@ class CollectorClient:
         """Host and port, for messages."""
         return f"{self._host}:{self._port}"
 
+    @property
+    def has_token(self) -> bool:
+        """Whether requests carry a token."""
+        return bool(self._credentials.token)
+
     def ask(self, sql: str, parameters: Mapping[str, Parameter] | None = None) -> QueryResult:
         """Run one statement and read all of its rows. Raises SqlError, CollectorUnreachable."""
         body, found = self.fetch(sql, ROWS_FORMAT, parameters)

@@ -125,7 +125,12 @@ def _of_collector(arguments: argparse.Namespace) -> Iterator[Finding]:
             yield from filter(None, [machine.check_private(Path(str(page["data"])))])
             yield machine.check_sync(Path(str(page["data"])))
             yield machine.check_core()
-    yield settings.check_tokens(config)
+    if not page:
+        yield settings.check_tokens(config)
+    elif "settings" in page:
+        yield settings.check_tokens_of(page, is_near=settings.is_here(warehouse.url))
+    else:
+        yield settings.check_own_token(lambda: warehouse.ask("SELECT 1"), has_token=warehouse.has_token)
     yield from filter(None, (settings.check_tls(config), settings.check_exporters(os.environ, page)))
     yield from targets.check_targets(config)
 
