@@ -63,6 +63,28 @@ def test_arrays_of_text(reading: EmbeddedStore, values: list[str]) -> None:
 
 
 @PROPERTY
+@given(st.lists(TEXT))
+@example([HOSTILE, "", "x"])
+def test_arrays_of_text_that_are_written_as_literals(reading: EmbeddedStore, values: list[str]) -> None:
+    """As people type them: quotes and backslashes mean in the literal what they mean in a statement."""
+    for kind, text, expected in (
+        ("Array(String)", literal(values), values),
+        ("Tuple(Array(String), String)", f"({literal(values)}, 'it')", [values, "it"]),
+        ("Map(String, Array(String))", "{'it\\'s': " + literal(values) + "}", {"it's": values}),
+    ):
+        (row,) = reading.rows(f"SELECT {{v:{kind}}} AS v", {"v": Escaped(text)})
+        assert row == [expected]
+
+
+@PROPERTY
+@given(st.lists(st.text("ab 日_,[]{}()"), max_size=4))
+def test_a_quote_in_a_text_stays_a_quote(reading: EmbeddedStore, values: list[str]) -> None:
+    """Callers that write an array as text without escapes of their own are understood as well."""
+    text = "[" + ",".join(f"'{value}'" for value in values) + "]"
+    assert reading.rows("SELECT {v:Array(String)} AS v", {"v": text}) == [[values]]
+
+
+@PROPERTY
 @given(st.lists(st.integers(-(2**63), 2**63 - 1)))
 def test_arrays_of_numbers(reading: EmbeddedStore, values: list[int]) -> None:
     assert read(reading, "Array(Int64)", values) == [values, values]

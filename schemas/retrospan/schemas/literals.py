@@ -15,6 +15,8 @@ _LETTERS = {"\\": "\\", "'": "'", "\t": "t", "\n": "n", "\r": "r", "\0": "0", "\
 #: Surrogate escapes stand for the bytes of text that is not UTF-8.
 _BYTES = {chr(0xDC00 + byte): f"x{byte:02x}" for byte in range(0x80, 0x100)}
 _ESCAPES = {character: f"\\{letter}" for character, letter in (_LETTERS | _BYTES).items()}
+#: A quote ends nothing in a field, and escaped it would be a part of an array, map or tuple in it.
+_IN_FIELDS = _ESCAPES | {"'": "'"}
 _ESCAPED = re.compile(f"[{re.escape(''.join(_ESCAPES))}]")
 
 
@@ -27,6 +29,10 @@ def parameter_text(value: Value) -> str:
         return str(value)
     if value is None:
         return "\\N"
+    if isinstance(value, bytes):
+        value = value.decode("utf-8", "surrogateescape")
+    if isinstance(value, str):
+        return _ESCAPED.sub(lambda found: _IN_FIELDS[found[0]], value)
     found = literal(value)
     return found[1:-1] if found.startswith("'") else found
 

@@ -94,6 +94,22 @@ def test_wrong_sql_says_where_in_few_words(ask: Ask) -> None:
     assert said.code == 2 and "read-only" in said.err
 
 
+@pytest.mark.parametrize(
+    ("kind", "typed", "meant"),
+    [
+        ("Array(String)", "['a','b']", ["a", "b"]),
+        ("Array(String)", r"['it\'s', 'a\tb', 'c\\d']", ["it's", "a\tb", "c\\d"]),
+        ("Map(String, String)", "{'a':'b'}", {"a": "b"}),
+        ("Tuple(String, UInt8)", "('a', 1)", ["a", 1]),
+    ],
+)
+def test_parameters_of_several_parts_are_typed_as_literals(
+    ask: Ask, kind: str, typed: str, meant: object
+) -> None:
+    said = ask("sql", f"SELECT {{v:{kind}}} AS v", "--param", f"v={typed}", "--json")
+    assert json.loads(said.out) == {"v": meant}, said.err
+
+
 def test_params_must_be_pairs_and_queries_not_empty(ask: Ask) -> None:
     assert "'x' is not NAME=VALUE" in ask("sql", "SELECT 1", "--param", "x").err
     assert "QUERY is empty" in ask("sql", " ").err

@@ -5,11 +5,11 @@ from __future__ import annotations
 import argparse
 
 from retrospan.ingest.bundle.check import Check, check_of, places
+from retrospan.ingest.cli.client.parameters import parameters_of
 from retrospan.ingest.cli.client.references import find_run, short
 from retrospan.ingest.cli.client.rows import texts_of
 from retrospan.ingest.cli.client.runs_where import runs_where
 from retrospan.ingest.cli.client.session import Session
-from retrospan.ingest.cli.commands.sql import parameter_of
 from retrospan.ingest.cli.terminal.arguments import (
     RUN_HELP,
     Help,
@@ -101,7 +101,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _chosen(session: Session, arguments: argparse.Namespace) -> list[str]:
-    values = dict(parameter_of(word, "bundle") for word in arguments.param)
+    values = parameters_of(arguments.param, arguments.where, "bundle")
     try:
         found = runs_where(session, arguments.where, values, arguments.n + 1)
     except ValueError as error:

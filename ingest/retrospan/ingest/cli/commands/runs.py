@@ -7,13 +7,13 @@ from dataclasses import dataclass
 
 from retrospan.ingest.cli.client.collector_client import Parameter, Row
 from retrospan.ingest.cli.client.empty import OPEN, no_runs_match
+from retrospan.ingest.cli.client.parameters import parameters_of
 from retrospan.ingest.cli.client.references import short, short_length
 from retrospan.ingest.cli.client.rows import moment_of, number_of, text_of, texts_of, whole
 from retrospan.ingest.cli.client.run_filters import cost_condition, score_condition
 from retrospan.ingest.cli.client.runs_where import runs_where
 from retrospan.ingest.cli.client.session import Asked, Session
 from retrospan.ingest.cli.commands.find import pattern_of
-from retrospan.ingest.cli.commands.sql import parameter_of
 from retrospan.ingest.cli.terminal.arguments import (
     Help,
     Parser,
@@ -190,7 +190,7 @@ def _chosen(
 
 def _held(session: Session, arguments: argparse.Namespace) -> list[str]:
     """Return the newest runs of which the user's condition is true: a statement of theirs, guarded as any."""
-    values = dict(parameter_of(word, "runs") for word in arguments.param)
+    values = parameters_of(arguments.param, arguments.where, "runs")
     try:
         return runs_where(session, arguments.where, values, MOST_CHOSEN + 1)
     except ValueError as error:

@@ -7,6 +7,7 @@ import os
 import sys
 
 from retrospan.ingest.cli.client.collector_client import ROWS_FORMAT, CollectorClient, QueryResult, read_rows
+from retrospan.ingest.cli.client.parameters import parameters_of
 from retrospan.ingest.cli.terminal.arguments import Help, Parser, UsageError, add_color_flag
 from retrospan.ingest.cli.terminal.moments import Moment
 from retrospan.ingest.cli.terminal.screen import Screen
@@ -63,7 +64,7 @@ def run(arguments: argparse.Namespace) -> int:
     sql = (sys.stdin.read() if arguments.query == "-" else arguments.query).strip()
     if not sql:
         raise UsageError("QUERY is empty.", "sql")
-    parameters = dict(parameter_of(word, "sql") for word in arguments.param)
+    parameters = parameters_of(arguments.param, sql, "sql")
     wanted = "json" if arguments.json else arguments.format
     if wanted in FORMATS:
         _pass_through(screen, warehouse, sql, parameters, wanted)
@@ -79,14 +80,6 @@ def run(arguments: argparse.Namespace) -> int:
     else:
         _show(screen, answer)
     return 0
-
-
-def parameter_of(word: str, command: str) -> tuple[str, str]:
-    """Return name and value of a `--param` of a command."""
-    name, equals, value = word.partition("=")
-    if not equals or not name.isidentifier():
-        raise UsageError(f"--param: '{word}' is not NAME=VALUE.", command)
-    return name, value
 
 
 def _pass_through(
