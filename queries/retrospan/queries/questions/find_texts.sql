@@ -32,56 +32,14 @@ SELECT
     is_said
 FROM texts
 WHERE text ILIKE {pattern:String}
-    -- By now the text holds the words as it is written. That they were said is decided on what the text means: of JSON
-    -- on its texts, numbers and names, each for itself, with a character between them that no word holds, and of a
-    -- message not on the names, roles and types of its format.
+    -- By now the text holds the words as it is written. That they were said is decided on what the text means.
     AND (
         {unsaid:UInt8} = 1
         OR (
             if(
                 {exact:UInt8} = 1,
                 arrayMin(multiSearchAllPositions(
-                    if(
-                        kind = 'error' OR NOT isValidJSON(text),
-                        text,
-                        arrayStringConcat(
-                            arrayMap(
-                                has -> multiIf(
-                                    startsWith(has.2, '"'),
-                                    ifNull(nullIf(JSONExtractString(has.2), ''), substring(has.2, 2, length(has.2) - 2)),
-                                    has.1 AND position(has.2, '\\') = 0
-                                        AND NOT match(arrayStringConcat({words:Array(String)}), '["{}\\[\\]:,]'),
-                                    has.2,
-                                    ifNull(nullIf(JSONExtractString('"' || if(
-                                        has.1,
-                                        replaceRegexpAll(has.2, '"((?:[^"\\\\]|\\\\.)*)"|[{}\\[\\]:,\\s]', '\\1\\\\u0000'),
-                                        replaceRegexpAll(
-                                            has.2,
-                                            '"(?:[^"\\\\]|\\\\.)*"\\s*:|"((?:[^"\\\\]|\\\\.)*)"|[{}\\[\\],\\s]',
-                                            '\\1\\\\u0000'
-                                        )
-                                    ) || '"'), ''), has.2)
-                                ),
-                                if(
-                                    kind = 'message' AND JSONHas(text, 'parts'),
-                                    arrayMap(
-                                        has -> (has.1 IN ('arguments', 'response', 'result'), has.2),
-                                        arrayFilter(
-                                            has -> has.1 != 'type' AND has.2 != 'null',
-                                            arrayFlatten(
-                                                arrayMap(
-                                                    part -> JSONExtractKeysAndValuesRaw(part),
-                                                    JSONExtractArrayRaw(text, 'parts')
-                                                )
-                                            )
-                                        )
-                                    ),
-                                    [(true, text)]
-                                )
-                            ),
-                            char(0)
-                        )
-                    ) AS said,
+                    retrospan_said(kind, text, arrayStringConcat({words:Array(String)})) AS said,
                     {words:Array(String)}
                 )) > 0,
                 arrayMin(multiSearchAllPositionsCaseInsensitiveUTF8(said, {words:Array(String)})) > 0

@@ -32,50 +32,7 @@ WHERE r.started_at >= {since:DateTime64(9, 'UTC')}
             SELECT x.run_id
             FROM texts AS x
             WHERE {pattern:String} != '' AND x.text ILIKE {pattern:String}
-                -- As find_texts decides it.
-                AND positionCaseInsensitiveUTF8(
-                    if(
-                        x.kind = 'error' OR NOT isValidJSON(x.text),
-                        x.text,
-                        arrayStringConcat(
-                            arrayMap(
-                                has -> multiIf(
-                                    startsWith(has.2, '"'),
-                                    ifNull(nullIf(JSONExtractString(has.2), ''), substring(has.2, 2, length(has.2) - 2)),
-                                    has.1 AND position(has.2, '\\') = 0 AND NOT match({said:String}, '["{}\\[\\]:,]'),
-                                    has.2,
-                                    ifNull(nullIf(JSONExtractString('"' || if(
-                                        has.1,
-                                        replaceRegexpAll(has.2, '"((?:[^"\\\\]|\\\\.)*)"|[{}\\[\\]:,\\s]', '\\1\\\\u0000'),
-                                        replaceRegexpAll(
-                                            has.2,
-                                            '"(?:[^"\\\\]|\\\\.)*"\\s*:|"((?:[^"\\\\]|\\\\.)*)"|[{}\\[\\],\\s]',
-                                            '\\1\\\\u0000'
-                                        )
-                                    ) || '"'), ''), has.2)
-                                ),
-                                if(
-                                    x.kind = 'message' AND JSONHas(x.text, 'parts'),
-                                    arrayMap(
-                                        has -> (has.1 IN ('arguments', 'response', 'result'), has.2),
-                                        arrayFilter(
-                                            has -> has.1 != 'type' AND has.2 != 'null',
-                                            arrayFlatten(
-                                                arrayMap(
-                                                    part -> JSONExtractKeysAndValuesRaw(part),
-                                                    JSONExtractArrayRaw(x.text, 'parts')
-                                                )
-                                            )
-                                        )
-                                    ),
-                                    [(true, x.text)]
-                                )
-                            ),
-                            char(0)
-                        )
-                    ) AS said,
-                    {said:String}
-                ) > 0
+                AND positionCaseInsensitiveUTF8(retrospan_said(x.kind, x.text, {said:String}), {said:String}) > 0
         )
     )
     AND (
