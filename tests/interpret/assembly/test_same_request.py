@@ -61,6 +61,26 @@ def test_others_are_two(other: Span) -> None:
     assert [row.span_id for row in calls(ours, other)] == [ours.span_id, other.span_id]
 
 
+def test_what_services_and_several_scopes_tell_of_one_response_is_one_request() -> None:
+    ours = call(2, 1, 3, "a", response__id="r1", output__messages=SAID)
+    gateway = call(3, 1.5, 2.5, "a", response__id="r1", usage__input_tokens=7)
+    gateway.resource = {"service.name": "gateway"}
+    client = call(4, 1.2, 2.8, "b", response__id="r1", usage__output_tokens=2)
+    (row,) = calls(ours, gateway, client)
+    assert (row.span_id, row.input_tokens, row.output_tokens) == (ours.span_id, 7, 2)
+    # Of one that a scope tells twice it is not known which is which.
+    assert len(calls(ours, client, call(5, 1.3, 2.7, "b", response__id="r1"))) == 3
+
+
+def test_what_comes_again_from_a_cache_is_another_request_however_many_tell_of_it() -> None:
+    """Each time two tell of it, the one whatever the other is called, and of the last time one."""
+    told = [
+        call(number, at + 0.1 * (scope == "b"), at + 1, scope, response__id="r1", output__messages=SAID)
+        for number, (at, scope) in enumerate([(1, "a"), (1, "b"), (3, "b"), (3, "c"), (5, "a")], start=2)
+    ]
+    assert [row.span_id for row in calls(*told)] == [told[0].span_id, told[3].span_id, told[4].span_id]
+
+
 def test_a_request_without_a_response_is_the_one_around_it_if_that_is_certain() -> None:
     failed = call(2, 1, 3, "instrumentation", input__messages="[]", output__messages=SAID)
     bare = call(3, 1.5, 2.5, "sdk")

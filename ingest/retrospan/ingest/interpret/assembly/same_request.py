@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from itertools import chain, combinations
 
 from retrospan.ingest.interpret.assembly.by_time import ByTime
 from retrospan.ingest.interpret.assembly.tree import Tree
 from retrospan.ingest.interpret.normalize.completion import agree
 from retrospan.ingest.interpret.normalize.normalized_span import NormalizedSpan
+from retrospan.schemas import semconv
 
 #: Requests after one among which another telling of it is looked for.
 NEAR = 8
@@ -19,8 +21,8 @@ def without_doubles(
 ) -> list[NormalizedSpan]:
     """Return the requests without those that another tells of, which is completed by them.
 
-    Two are one if they have the id of one response and ran at the same time: an answer that comes again from a cache has
-    its id as well, and another time. A request that says neither what was asked nor what was answered, nor the id of
+    Those are one that have the id of one response, ran at the same time, and are told by several scopes or services: an
+    answer that comes again from a cache has its id as well, and another time. A request that says neither what was asked nor what was answered, nor the id of
     the response, is the one of another scope that lies around it and says one of these, beside it in the tree, with
     the same model: if there is just one, and just this one lies in that. So are all the requests of another trace, if
     there is such a one around each, or inside it. One there, or in another trace, that tells the same answer to the same prompt, or
@@ -45,11 +47,25 @@ def _of_one_response(requests: Sequence[NormalizedSpan]) -> list[tuple[Normalize
         if span.response_id and not span.is_told:
             by_id.setdefault(span.response_id, []).append(span)
     pairs: list[tuple[NormalizedSpan, NormalizedSpan]] = []
-    for spans in by_id.values():
-        if len(spans) == 2 and _overlap(*spans) and spans[0].sent.scope != spans[1].sent.scope:
-            fuller, other = sorted(spans, key=lambda span: not (span.input or span.output))
-            pairs.append((fuller, other))
+    for spans in chain.from_iterable(map(_at_a_time, by_id.values())):
+        told_by = {(span.sent.scope, span.sent.resource.get(semconv.SERVICE_NAME)) for span in spans}
+        if 1 < len(spans) == len(told_by) and all(_overlap(*each) for each in combinations(spans, 2)):
+            fuller, *others = sorted(spans, key=lambda span: not (span.input or span.output))
+            pairs += ((fuller, other) for other in others)
     return pairs
+
+
+def _at_a_time(spans: Sequence[NormalizedSpan]) -> Iterator[list[NormalizedSpan]]:
+    """Yield those of some spans, in order of time, that ran while others did, together."""
+    row: list[NormalizedSpan] = []
+    ended = 0.0
+    for span in spans:
+        if row and span.sent.started_at >= ended:
+            yield row
+            row = []
+        row.append(span)
+        ended = max(ended, span.sent.until)
+    yield row
 
 
 def _without_content(

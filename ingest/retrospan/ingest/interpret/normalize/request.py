@@ -8,6 +8,7 @@ from functools import cache
 from retrospan.ingest.interpret.normalize.model_names import VERSION, is_version
 from retrospan.ingest.interpret.normalize.normalized_span import NormalizedSpan
 from retrospan.ingest.interpret.normalize.provider_payloads import parse_request
+from retrospan.ingest.interpret.normalize.response_ids import find_response_id
 from retrospan.ingest.interpret.normalize.response_usage import parse_usage
 from retrospan.ingest.interpret.normalize.token_usage import TokenUsage
 from retrospan.ingest.interpret.spans.exchange import REQUEST_MODEL
@@ -59,6 +60,8 @@ def read_request(
     invocation = invocation if isinstance(invocation, dict) else {}
     span.provider = places.text(*names.providers)
     span.response_id = places.text(*names.response_ids) or _id_of(places.exchange)
+    if span.response_id is None and span.operation == "inference":
+        span.response_id = find_response_id(places.any(*names.responses))
     _read_models(places, metadata, invocation, span)
     span.previous_response_id = places.text(*names.previous_responses)
     span.stores_history = places.text(semconv.OPENAI_API_TYPE) == "responses"
