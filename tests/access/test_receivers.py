@@ -131,6 +131,8 @@ def test_a_second_tenant_is_refused_with_the_reason(door: Door) -> None:
     code, said, _ = door.call(BODY, ("authorization", "Bearer Writer-1"))
     assert code == "PERMISSION_DENIED" and "keeps one tenant in its data directory" in said
     assert door.post(BODY, authorization="Bearer Writer-1")[0] == 403
+    status, _, _ = door.post(b"no gzip", authorization="Bearer Writer-1", **{"Content-Encoding": "gzip"})
+    assert status == 403, "what cannot be read is put on record for nobody else either"
     assert [record.tenant for record in door.records()] == ["other"]
 
 

@@ -293,3 +293,19 @@ def test_what_is_not_a_request_is_a_bad_request(body: bytes) -> None:
 def test_an_empty_request_is_empty(body: bytes) -> None:
     converted = traces_from_json(body)
     assert (converted.body, converted.kept, converted.faults.total) == (b"", 0, 0)
+    assert converted.warning == ""
+
+
+@pytest.mark.parametrize(
+    ("body", "named"),
+    [
+        (b'{"resourceLogs": []}', "'resourceLogs' nothing"),
+        (b'{"resource_spans": [{}], "a": 1, "b": 2, "c": 3}', "'resource_spans', 'a', 'b' nothing"),
+        (b'{"' + b"x" * 1000 + b'": null}', f"'{'x' * 60}' nothing"),
+    ],
+    ids=["the other signal", "snake case", "a long name"],
+)
+def test_a_request_of_unknown_names_only_is_not_taken_in_silence(body: bytes, named: str) -> None:
+    converted = traces_from_json(body)
+    assert (converted.body, converted.kept, converted.faults.total) == (b"", 0, 0)
+    assert f"no 'resourceSpans', and of {named}" in converted.warning

@@ -124,6 +124,9 @@ def test_too_large_a_message_is_refused_before_and_after_decompression(
 ) -> None:
     refused = refusal(call, TRACES, bytes(REQUEST_BYTES + 1), gzip=gzip)
     assert refused.code() == grpc.StatusCode.RESOURCE_EXHAUSTED
+    # The library refuses what is too large on the wire, and hands nothing of it over.
+    reasons = [reject.reason for record in station.records() for reject in record.rejects]
+    assert reasons == ([refused.details()] if gzip else [])
     assert call(TRACES, make.traces(make.span()).SerializeToString()) == b""
 
 

@@ -174,6 +174,50 @@ def test_broken_gzip_is_400(station: Station, body: bytes) -> None:
     assert "gzip" in status_of(answer, PROTOBUF)[1]
 
 
+@pytest.mark.parametrize(("path", "name"), [("/v1/logs", "resourceLogs"), ("/v1/traces", "resourceSpans")])
+def test_json_without_anything_that_is_collected_is_a_warning_and_on_record(
+    station: Station, path: str, name: str
+) -> None:
+    body = SPAN_JSON if path == "/v1/logs" else SPAN_JSON.replace(b"resourceSpans", b"resource_spans")
+    answer = station.post(path, body, content_type=JSON)
+    told = json.loads(answer.body)["partialSuccess"]
+    assert answer.status == 200
+    assert f"has no '{name}'" in told["errorMessage"]
+    assert [number for key, number in told.items() if key.startswith("rejected")] == ["0"]
+    [record] = station.records()
+    [reject] = record.rejects
+    assert (reject.spans, reject.reason, reject.sample) == (0, told["errorMessage"], body[:512])
+
+
+@pytest.mark.parametrize(
+    ("body", "encoding", "status"),
+    [
+        (b"no gzip at all", "gzip", 400),
+        (gzip.compress(bytes(REQUEST_BYTES + 1), mtime=0), "gzip", 413),
+        (b"anything", "zstd", 415),
+    ],
+    ids=["400", "413", "415"],
+)
+def test_a_body_that_cannot_be_inflated_is_on_record(
+    station: Station, body: bytes, encoding: str, status: int
+) -> None:
+    answer = station.post("/v1/logs", body, encoding=encoding)
+    assert answer.status == status
+    [record] = station.records()
+    [reject] = record.rejects
+    assert (reject.signal, reject.spans, reject.sample) == ("logs", 0, body[:512])
+    assert reject.reason == status_of(answer, PROTOBUF)[1]
+    counters = station.intake.counters
+    assert (counters.requests, counters.requests_refused) == (1, 1)
+    assert counters.requests_undecodable == (status == 400)
+
+
+def test_what_is_refused_before_its_body_leaves_no_record(station: Station) -> None:
+    assert station.post("/v1/traces", b"x", content_type="text/plain").status == 415
+    assert station.post("/v1/traces", bytes(REQUEST_BYTES + 1)).status == 413
+    assert (station.records(), station.intake.counters.requests_refused) == ([], 2)
+
+
 @pytest.mark.parametrize("rubbish", [b"junk", b"rubbish" * 100, b"\0" * 1000 + b"\1"])
 def test_what_follows_a_whole_gzip_stream_is_named(station: Station, rubbish: bytes) -> None:
     whole = gzip.compress(make.traces(make.span()).SerializeToString())

@@ -25,6 +25,8 @@ from retrospan.schemas.wire import DELIMITED, delimited, varint
 #: How text that is not Unicode becomes bytes: a lone surrogate written as an escape, or bytes that are not UTF-8.
 _CODEC = Codec("surrogatepass")
 _ESCAPED = Codec("surrogateescape")
+#: Of the names that a request has instead of its own, so many are told, and so much of each.
+_NAMED, _NAME_CHARACTERS = 3, 60
 
 
 def traces_from_json(body: bytes) -> Salvaged:
@@ -103,14 +105,25 @@ class _Conversion:
         document = reader.document()
         if not (isinstance(document, Large) and document.kind == "{"):
             raise BadRequest("the JSON is not an object; an OTLP request is one")
-        found = _Part()
+        found: _Part | None = None
+        others: list[str] = []
         for name, value in document.items(opened=self._names.groups):
             if name == self._names.groups:
                 found = self._groups(value)
             else:
+                if len(others) < _NAMED:
+                    others.append(repr(name[:_NAME_CHARACTERS]))
                 skip(value)
         reader.end()
-        return Salvaged(bytes(found.body) if found.kept else b"", found.kept, found.faults)
+        warning = ""
+        if found is None and others:
+            warning = (
+                f"nothing was stored: the request has no '{self._names.groups}', and of {', '.join(others)} nothing is "
+                "collected here. JSON of traces has 'resourceSpans' and goes to /v1/traces, of logs 'resourceLogs' "
+                "and /v1/logs"
+            )
+        found = found or _Part()
+        return Salvaged(bytes(found.body) if found.kept else b"", found.kept, found.faults, warning)
 
     def _groups(self, value: object) -> _Part:
         made = _Part()

@@ -51,11 +51,15 @@ class Faults:
 
 @dataclass(frozen=True, slots=True)
 class Salvaged:
-    """The rest of a request: its bytes ('' if nothing is left), how many members, and what was removed."""
+    """The rest of a request: its bytes ('' if nothing is left), how many members, and what was removed.
+
+    `warning` says what a request holds that has nothing of what is collected; '' for an empty one.
+    """
 
     body: bytes
     kept: int
     faults: Faults
+    warning: str = ""
 
 
 def span_fault(span: lean.LeanSpan) -> str:

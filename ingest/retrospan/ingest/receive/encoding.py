@@ -76,7 +76,7 @@ def decompress(
     if encoding in ("", "identity"):
         return body
     if encoding not in ("gzip", "x-gzip", "deflate"):
-        raise UnsupportedMedia(f"the content encoding is {encoding!r}; send gzip, deflate or none")
+        raise UnsupportedMedia(f"the content encoding is {encoding[:100]!r}; send gzip, deflate or none")
     if encoding != "deflate":
         return _inflate(body, _GZIP, "gzip", limit_bytes, grown)
     try:

@@ -27,11 +27,11 @@ from retrospan.ingest.operating_system import descriptor_limit
 from retrospan.ingest.port import bind, port_in_use
 from retrospan.ingest.receive.budget import Hold
 from retrospan.ingest.receive.call_deadline import CONTENDED_SECONDS, MESSAGE_SECONDS, ReadDeadline
-from retrospan.ingest.receive.intake import Acknowledgement, Intake
+from retrospan.ingest.receive.intake import Acknowledgement, Intake, Signal
 from retrospan.ingest.receive.status import UNIMPLEMENTED, Status, partial_success, status_of
 from retrospan.ingest.receive.unpacking import unpack_message
 from retrospan.ingest.setting_values import Address
-from retrospan.schemas.errors import RetrospanError
+from retrospan.schemas.errors import PermanentError, RetrospanError
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -198,9 +198,9 @@ class _Services:
         self._patience = patience
         self._intake = intake
         self._gate = gate
-        self._takes: dict[str, Take | None] = {
-            f"/{_COLLECTOR}.trace.v1.TraceService/Export": intake.traces,
-            f"/{_COLLECTOR}.logs.v1.LogsService/Export": intake.logs,
+        self._takes: dict[str, tuple[Signal, Take] | None] = {
+            f"/{_COLLECTOR}.trace.v1.TraceService/Export": ("traces", intake.traces),
+            f"/{_COLLECTOR}.logs.v1.LogsService/Export": ("logs", intake.logs),
             f"/{_COLLECTOR}.metrics.v1.MetricsService/Export": None,
         }
 
@@ -219,7 +219,7 @@ class _Services:
             # A handler of streams is called before the request is read, and this one does not read it.
             return grpc.stream_unary_rpc_method_handler(_Refusal(status_of(error)))
         return grpc.unary_unary_rpc_method_handler(
-            _Export(take, self._intake, self._gate, grant, self._patience)
+            _Export(*take, self._intake, self._gate, grant, self._patience)
         )
 
 
@@ -227,6 +227,7 @@ class _Services:
 class _Export:
     """Answers one call of an admitted sender."""
 
+    signal: Signal
     take: Take
     intake: Intake
     gate: Gate
@@ -243,10 +244,15 @@ class _Export:
             try:
                 hold.arrive(len(body))
                 body = unpack_message(body, hold, limit_bytes=self.intake.limits.request_bytes)
-                self.gate.enter(self.grant, len(body))
+            except PermanentError as error:
+                # Its row is the tenant's: for who may write there, and as often as the quota allows.
+                self._enter(body)
+                self.intake.refuse(self.signal, body, self.grant.tenant, error)
+                raise
             except RetrospanError:
                 self.intake.note_refused()
                 raise
+            self._enter(body)
             receipt = self.take(body, self.grant.tenant, hold=hold)
             self.gate.note_taken(self.grant, receipt.spans + receipt.rejected_spans)
         except RetrospanError as error:
@@ -255,6 +261,13 @@ class _Export:
             log_failure("a gRPC request", error)
             _abort(context, status_of(error))
         return partial_success(receipt.rejected_spans, receipt.message)
+
+    def _enter(self, body: bytes) -> None:
+        try:
+            self.gate.enter(self.grant, len(body))
+        except RetrospanError:
+            self.intake.note_refused()
+            raise
 
 
 @dataclass(frozen=True, slots=True)

@@ -56,6 +56,7 @@ from retrospan.schemas.errors import (
     MethodNotAllowed,
     NotFound,
     PayloadTooLarge,
+    PermanentError,
     RetrospanError,
     SlowRequest,
     Unauthenticated,
@@ -185,18 +186,31 @@ class HttpReceiver:
         self, signal: Signal, format: Format, encoding: str, sent: list[bytes], grant: Grant, hold: Hold
     ) -> bytes:
         """`sent` is emptied: nobody else has the body then."""
+        body = sent.pop()
         try:
-            body = unpack(sent.pop(), encoding, hold, limit_bytes=self._limit)
-            self._gate.enter(grant, len(body))
+            body = unpack(body, encoding, hold, limit_bytes=self._limit)
+        except PermanentError as error:
+            # Its row is the tenant's: for who may write there, and as often as the quota allows.
+            self._enter(grant, body)
+            self._intake.refuse(signal, body, grant.tenant, error)
+            raise
         except RetrospanError:
             self._intake.note_refused()
             raise
+        self._enter(grant, body)
         take = self._intake.traces if signal == "traces" else self._intake.logs
         receipt = take(body, grant.tenant, format=format, hold=hold)
         self._gate.note_taken(grant, receipt.spans + receipt.rejected_spans)
         if format == "json":
             return partial_success_json(signal, receipt.rejected_spans, receipt.message)
         return partial_success(receipt.rejected_spans, receipt.message)
+
+    def _enter(self, grant: Grant, body: bytes) -> None:
+        try:
+            self._gate.enter(grant, len(body))
+        except RetrospanError:
+            self._intake.note_refused()
+            raise
 
     def _signal_of(self, scope: Scope) -> Signal:
         """Return what a path stands for. Raises NotFound and MethodNotAllowed."""

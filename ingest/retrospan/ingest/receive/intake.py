@@ -34,7 +34,13 @@ from retrospan.ingest.otlp.salvage import (
 )
 from retrospan.ingest.receive.budget import Budget, Hold
 from retrospan.ingest.redact.redactor import Redacted, Redactor
-from retrospan.schemas.errors import BadRequest, PayloadTooLarge, RetryableError, TooManyParts
+from retrospan.schemas.errors import (
+    BadRequest,
+    PayloadTooLarge,
+    PermanentError,
+    RetryableError,
+    TooManyParts,
+)
 
 Signal: TypeAlias = Literal["traces", "logs"]
 Format: TypeAlias = Literal["protobuf", "json"]
@@ -46,8 +52,8 @@ NOUNS: dict[Signal, str] = {"traces": "span", "logs": "log record"}
 class Acknowledgement:
     """The outcome of a request that was not refused; for logs, read log records for spans.
 
-    `spans` are on disk. `message` is '' on full success, else it names the reasons. `sequence` is the log record,
-    0 when there was nothing to keep.
+    `spans` are on disk. `message` is '' on full success, else it names the reasons, or why a request that is not empty
+    has none. `sequence` is the log record, 0 when there was nothing to keep.
     """
 
     spans: int
@@ -85,11 +91,12 @@ class IntakeCounters:
 
 @dataclass(slots=True)
 class _Read:
-    """A request after reading: what to store, how many members that is, and what was left out."""
+    """A request after reading: what to store, how many members that is, what was left out, and why it has nothing."""
 
     body: bytes
     kept: int
     faults: Faults = field(default_factory=Faults)
+    warning: str = ""
 
 
 class Intake:
@@ -136,7 +143,7 @@ class Intake:
         return self._take("logs", body, tenant, format, hold)
 
     def note_refused(self) -> None:
-        """Count a request that a receiver refused before it could be read (too large, wrong type, no gzip)."""
+        """Count a request that a receiver refused before it had its body, or that may be sent again."""
         with self._counting:
             self._counters.requests += 1
             self._counters.requests_refused += 1
@@ -153,7 +160,7 @@ class Intake:
         try:
             read = _READERS[signal, format](body)
         except BadRequest as cause:
-            self._reject_whole(signal, body, tenant, cause)
+            self.refuse(signal, body, tenant, cause)
             raise
         redacted = self._redact(signal, read)
         if hold is not None:
@@ -168,7 +175,7 @@ class Intake:
         rejected = read.faults.total
         self._count(signal, len(body), acknowledged=read.kept, rejected=rejected)
         if not rejected:
-            return Acknowledgement(read.kept, 0, "", sequence)
+            return Acknowledgement(read.kept, 0, read.warning, sequence)
         message = reasons_in_words(read.faults, NOUNS[signal], read.kept + rejected)
         return Acknowledgement(read.kept, rejected, message, sequence)
 
@@ -183,6 +190,8 @@ class Intake:
         return redacted
 
     def _store(self, signal: Signal, body: bytes, tenant: str, read: _Read) -> int:
+        if read.warning:
+            return self._log.append(tenant=tenant, rejects=[self._whole(signal, body, read.warning)])
         if not read.kept and not read.faults.total:
             return 0
         rejects: list[Reject] = []
@@ -203,20 +212,33 @@ class Intake:
             return self._log.append(tenant=tenant, traces=stored, rejects=rejects, items=read.kept)
         return self._log.append(tenant=tenant, logs=stored, rejects=rejects, items=read.kept)
 
-    def _reject_whole(self, signal: Signal, body: bytes, tenant: str, cause: BadRequest) -> None:
-        """Put on record that a request could not be read. Where even that has no room, the counters remain: the
-        sender must not be told to try the same again."""
+    def refuse(self, signal: Signal, body: bytes, tenant: str, cause: PermanentError) -> None:
+        """Count a request that cannot be taken, its body as it was sent, and put it on record.
+
+        Where even that has no room, the counters remain: the sender must not be told to try the same again.
+        """
         with self._counting:
             self._counters.requests += 1
             self._counters.requests_refused += 1
-            self._counters.requests_undecodable += 1
+            self._counters.requests_undecodable += isinstance(cause, BadRequest)
             self._counters.requests_crowded += isinstance(cause, TooManyParts)
             self._counters.bytes_received += len(body)
-        request_hash = hashlib.sha256(body).digest()
-        sample = body if self._redactor is None else b""
-        reject = Reject(signal=signal, spans=0, reason=str(cause), request_hash=request_hash, sample=sample)
         with contextlib.suppress(RetryableError):
-            self._log.append(tenant=tenant, rejects=[reject])
+            self._log.append(tenant=tenant, rejects=[self._whole(signal, body, str(cause))])
+
+    def _whole(self, signal: Signal, body: bytes, reason: str) -> Reject:
+        """Return the reject of a request of which nothing is stored, without a count of what it held."""
+        if self._redactor is not None:
+            said: list[str] = []
+            self._redactor.redacting(said.append)(reason)  # it may quote the request
+            [reason] = said
+        return Reject(
+            signal=signal,
+            spans=0,
+            reason=reason,
+            request_hash=hashlib.sha256(body).digest(),
+            sample=body if self._redactor is None else b"",
+        )
 
     def _count_redacted(self, signal: Signal, redacted: Redacted) -> None:
         changed = redacted.members - redacted.withheld_members
@@ -280,6 +302,7 @@ def _read_json_logs(body: bytes) -> _Read:
 def _checked(converted: Salvaged, read: Callable[[bytes], _Read]) -> _Read:
     """Return what JSON gave, once more through the protobuf reader, which checks the ids."""
     checked = read(converted.body)
+    checked.warning = converted.warning
     for reason, members in converted.faults.counts.items():
         checked.faults.add(reason, converted.faults.samples[reason], members)
     return checked
