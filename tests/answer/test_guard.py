@@ -81,6 +81,7 @@ def test_reading_statements_pass(text: str) -> None:
 # (statement, a piece of what must be said)
 FORBIDDEN = [
     ("INSERT INTO runs VALUES (1)", "8123 is read-only: INSERT is refused"),
+    ("FROM runs SELECT count()", "a statement that begins with FROM is not taken here. Begin it with SELECT"),
     ("DROP TABLE runs", "DROP is refused"),
     ("CREATE TABLE t (a Int8) ENGINE = Memory", "CREATE is refused"),
     ("ALTER TABLE runs DELETE WHERE 1", "ALTER is refused"),
@@ -94,7 +95,6 @@ FORBIDDEN = [
     ("DELETE FROM runs WHERE 1", "DELETE is refused"),
     ("GRANT ALL ON *.* TO me", "GRANT is refused"),
     ("BACKUP DATABASE retrospan TO File('/x')", "is refused"),
-    ("FROM runs SELECT *", "FROM is refused"),
     ("SELECT 1; DROP TABLE runs", "one statement"),
     ("SELECT 1;; SELECT 2", "one statement"),
     ("SELECT 1 INTO OUTFILE '/tmp/x'", "INTO OUTFILE is refused"),

@@ -165,12 +165,22 @@ def test_no_collector_names_address_and_origin(
     monkeypatch.setenv("RETROSPAN_URL", "ftp://nowhere")
     assert main(["runs"]) == 2
     assert "'ftp://nowhere' (from RETROSPAN_URL) is not an address" in capsys.readouterr().err
+    monkeypatch.setenv("RETROSPAN_URL", "http://[::1")
+    assert main(["runs"]) == 2
+    assert "'http://[::1' (from RETROSPAN_URL) is not an address" in capsys.readouterr().err
     monkeypatch.delenv("RETROSPAN_URL")
     assert main(["runs", "--sql"]) == 0
 
 
 @pytest.mark.parametrize(
-    "answer", [b"\x00\x00\x12\x04\x00junk", b"HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\n\r\n", b""]
+    "answer",
+    [
+        b"\x00\x00\x12\x04\x00junk",
+        b"HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\n\r\n",
+        b"HTTP/1.1 200 OK\r\nContent-Length: 13\r\n\r\n<html>\n</html",
+        b'HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\n{"a":1}\n2',
+        b"",
+    ],
 )
 def test_another_port_is_told_from_a_collector(
     answer: bytes, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
@@ -217,6 +227,19 @@ def test_a_closed_pipe_is_quiet(collector: str) -> None:
             process.stdout.close()
             assert process.stderr.read() == b""
             assert process.wait(60) == 141
+
+
+@pytest.mark.parametrize("streams", ["<&- >&-", ">&-", "2>&-", "<&- >&- 2>&-"])
+def test_streams_that_are_closed_lead_nowhere(collector: str, streams: str) -> None:
+    done = subprocess.run(
+        ["/bin/sh", "-c", f'"$@" {streams}', "sh", *COMMAND, "loops", "--json"],
+        env={**os.environ, "RETROSPAN_URL": collector},
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    assert (done.returncode, done.stderr) == (0, "") and bool(done.stdout) == (streams == "2>&-")
 
 
 def test_control_c_exits_130() -> None:

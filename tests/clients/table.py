@@ -182,9 +182,9 @@ PLAIN_HTTP: Client = Client(
     {
         "pandas.read_csv": "{runs}",
         "pandas.read_parquet": "{runs}",
-        "polars.read_csv": "{runs}",
-        "polars.read_parquet": "{runs}",
-        "polars.read_ipc_stream": "{runs}",
+        "polars, of the bytes of an answer: read_csv": "{runs}",
+        "polars, of the bytes of an answer: read_parquet": "{runs}",
+        "polars, of the bytes of an answer: read_ipc_stream": "{runs}",
     },
     "Excel and other spreadsheets, by CSV",
 )

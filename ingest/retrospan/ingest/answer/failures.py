@@ -51,6 +51,12 @@ _NAMES = {
 }
 #: What helps where an answer takes more than a question may: most views find these by an index.
 _ADVICE = "Ask for less: of one run (run_id = '…'), of a window of time, or for fewer columns."
+#: What is written after a statement to have its rows in a file, and how the engine says that it met it.
+_INTO_FILE = r"(?:INTO )?(?:OUTFILE )?'/proc/self/fd/\d+' APPEND FORMAT \w+"
+_MET_INTO_FILE = re.compile(
+    rf"\((?:INTO|OUTFILE|'/proc/self/fd/\d+')\)(?: \(line \d+, col \d+\))?: {_INTO_FILE}"
+)
+_BEFORE_INTO_FILE = re.compile(rf"\s*{_INTO_FILE}")
 _NAME = re.compile(r"\s*(\([A-Z_]+\))?\s*$")
 
 
@@ -80,7 +86,7 @@ def last_words(error: SqlError, tag: str) -> bytes:
 
 
 def _worded(error: SqlError) -> bytes:
-    message = str(error)
+    message = _BEFORE_INTO_FILE.sub("", _MET_INTO_FILE.sub("(end of query): ", str(error)))
     if not message.startswith("Code:"):
         code = error.code or 0
         name = f" ({_NAMES[code]})" if code in _NAMES else ""

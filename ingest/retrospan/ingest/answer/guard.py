@@ -222,6 +222,11 @@ def _head(found: Sequence[Token]) -> None:
             raise SqlError(
                 f"{head.text} is not a statement. Maybe you meant {near[0].upper()}.", code=SYNTAX_ERROR
             )
+        if head.is_word("from"):
+            raise SqlError(
+                "a statement that begins with FROM is not taken here. Begin it with SELECT: SELECT … FROM ….",
+                code=SYNTAX_ERROR,
+            )
         raise SqlError(f"8123 is read-only: {head.text.upper()[:40]} is refused. {_REMEDY}.", code=READONLY)
     if head.is_word("show") and not (len(rest) > 1 and rest[1].is_word(*SHOWABLE)):
         what = rest[1].text.upper() if len(rest) > 1 else "nothing"

@@ -25,6 +25,7 @@ JOB = "What AI agents did, what they knew, where an answer came from, and why tw
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command line; return its exit code. Never raises for what the user or the world did."""
+    _open_closed_streams()
     words = list(sys.argv[1:] if argv is None else argv)
     if [word for word in words if word != "--debug"][:1] != ["bisect"]:
         return _answer(words)
@@ -35,6 +36,13 @@ def main(argv: Sequence[str] | None = None) -> int:
         sys.excepthook(type(error), error, error.__traceback__)
         return TROUBLE_OF_BISECT
     return TROUBLE_OF_BISECT if code == TROUBLE else code
+
+
+def _open_closed_streams() -> None:
+    """Let a standard stream that was closed lead nowhere: else the next file or connection would have its number."""
+    for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
+        if getattr(sys, name) is None:
+            setattr(sys, name, open(os.devnull, mode, encoding="utf-8"))  # noqa: SIM115
 
 
 def _answer(words: list[str]) -> int:

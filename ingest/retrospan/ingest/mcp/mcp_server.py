@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from jsonschema import Draft202012Validator
@@ -76,6 +76,9 @@ class McpServer:
         wrong = [*Draft202012Validator(tool.schema).iter_errors(given)]
         if wrong:
             return _failed(f"{tool.name}: {_worded(tool, wrong[0].message, [*wrong[0].absolute_path])}")
+        given = _as_typed(tool, given)
+        if _holds_nul(given):
+            return _failed(f"{tool.name}: a text holds the character NUL, which no command line takes.")
         try:
             run = await self._runs.run(tool.words(given), _token(context))
         except TimeoutError:
@@ -109,6 +112,22 @@ def _failed(text: str) -> types.CallToolResult:
 def _worded(tool: Tool, message: str, path: Sequence[str | int]) -> str:
     place = f"{'.'.join(map(str, path))}: " if path else ""
     return f"{place}{message[:500]}. Arguments: {', '.join(tool.schema['properties'])}."
+
+
+def _as_typed(tool: Tool, given: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the arguments with whole numbers written as such: to JSON Schema 2.0 is an integer."""
+    properties = tool.schema["properties"]
+    return {
+        name: int(value) if isinstance(value, float) and properties[name].get("type") == "integer" else value
+        for name, value in given.items()
+    }
+
+
+def _holds_nul(given: object) -> bool:
+    """Return whether a text in this has the one character that no argument of a process can have."""
+    if isinstance(given, dict):
+        return any(map(_holds_nul, (*given.keys(), *given.values())))
+    return isinstance(given, str) and "\0" in given
 
 
 def _token(context: _Context) -> str | None:

@@ -27,11 +27,14 @@ def read(sql: str) -> bytes:
 
 
 check(
-    "polars.read_csv",
+    "polars, of the bytes of an answer: read_csv",
     lambda: polars.read_csv(read("SELECT run_id, steps FROM runs FORMAT CSVWithNames")).height,
 )
-check("polars.read_parquet", lambda: polars.read_parquet(read("SELECT * FROM runs FORMAT Parquet")).height)
 check(
-    "polars.read_ipc_stream",
+    "polars, of the bytes of an answer: read_parquet",
+    lambda: polars.read_parquet(read("SELECT * FROM runs FORMAT Parquet")).height,
+)
+check(
+    "polars, of the bytes of an answer: read_ipc_stream",
     lambda: polars.read_ipc_stream(read("SELECT * FROM runs FORMAT ArrowStream")).height,
 )

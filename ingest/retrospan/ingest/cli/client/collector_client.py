@@ -42,12 +42,12 @@ class CollectorClient:
 
     def __init__(self, url: str, origin: str, credentials: Credentials | None = None) -> None:
         """`origin` says where the address came from, for error messages."""
-        parts = urlsplit(url if "//" in url else f"http://{url}")
         try:
+            parts = urlsplit(url if "//" in url else f"http://{url}")
             port = parts.port
-        except ValueError:
-            port = -1
-        if parts.scheme not in ("http", "https") or not parts.hostname or port == -1:
+        except ValueError:  # such as an address of IPv6 whose bracket is not closed
+            parts, port = urlsplit(""), None
+        if parts.scheme not in ("http", "https") or not parts.hostname:
             raise ConfigError(
                 f"'{url}' ({origin}) is not an address: use http://HOST:PORT, like {DEFAULT_URL}"
             )
@@ -82,7 +82,10 @@ class CollectorClient:
         body, found = self.fetch(sql, ROWS_FORMAT, parameters)
         if found != ROWS_FORMAT:
             raise PermanentError(f"{self.url} answered in the format {found}, not in {ROWS_FORMAT}.")
-        return read_rows(body)
+        try:
+            return read_rows(body)
+        except (ValueError, TypeError) as error:
+            raise self.wrong_port("its answer holds no rows") from error
 
     def fetch(
         self, sql: str, output_format: str, parameters: Mapping[str, Parameter] | None = None
