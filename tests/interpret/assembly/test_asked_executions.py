@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 from doubted import doubts
 from made_runs import act, agent, asks, chat, returned, rows, said, tool
@@ -65,6 +67,22 @@ def test_the_innermost_branch_goes_before_those_around_it() -> None:
         tool(4, arguments=SAME, inside=outer.span_id),
     )
     assert [call[:2] for call in found] == [("c0", 1), ("c1", 2)]
+
+
+def test_where_a_parent_never_came_the_branches_tell_nothing() -> None:
+    """The last request may have been in the branch of the execution as well."""
+    asked = asking(1, "c0", inside=f"{500:016x}"), asking(3, "c1", inside=f"{999:016x}")
+    found = executions(branch(500), *asked, tool(5, arguments=SAME, inside=f"{500:016x}"))
+    assert found[-1][:2] == ("c1", 2)
+
+
+def test_an_agent_s_own_request_goes_before_another_s_but_not_before_one_of_nobody_known() -> None:
+    named: dict[str, Any] = {"gen_ai__agent__name": "alpha"}
+    nobody = chat(3, [said("user", "Task c1")], asks("search", SAME, "c1"), parent_span_id="")
+    nobody.attributes = {key: said for key, said in nobody.attributes.items() if key != "gen_ai.agent.name"}
+    own = asking(1, "c0", parent_span_id="", **named)
+    found = rows(own, nobody, tool(5, arguments=SAME, parent_span_id="", **named)).tool_calls
+    assert [call.tool_call_id for call in found if call.span_id] == ["c1"]
 
 
 def test_a_branch_of_its_own_for_tools_changes_nothing() -> None:

@@ -18,7 +18,7 @@ TOLD = {"now": "beta"}
 
 def handover(at: float = 3, name: str = "handoff to beta", given: str = "", result: str = "") -> Span:
     """Return a tool's span that says nothing, or only the names of agents."""
-    said = {"input__value": given, "output__value": result} if given else {}
+    said: dict[str, Any] = {"input__value": given, "output__value": result} if given else {}
     return act("", at, name=name, openinference__span__kind="TOOL", **said, **ALPHA)
 
 

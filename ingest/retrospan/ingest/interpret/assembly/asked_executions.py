@@ -100,7 +100,7 @@ class _Matching:
         unclear: list[NormalizedSpan] = []
         for span in branch.executed:
             waiting = _waiting(branch.waiting, span.tool_name or "")
-            fitting = self._fitting(span, waiting, exactly)
+            fitting = self._fitting(span, waiting, exactly, self._inside.get(span, 0))
             alike = self._alike(fitting, waiting) if len(fitting) > 1 else []
             told = [place for place in alike if self._is_result(span, waiting[place])]
             if alike and len(told) != 1:
@@ -111,7 +111,7 @@ class _Matching:
             if span in self._pairs:
                 continue
             waiting = _waiting(branch.waiting, span.tool_name or "")
-            fitting = self._fitting(span, waiting, exactly)
+            fitting = self._fitting(span, waiting, exactly, self._inside.get(span, 0))
             alike = self._alike(fitting, waiting) if len(fitting) > 1 else []
             same = [each for each in unclear if each not in self._pairs and _is_like(each, span)]
             if alike and len(alike) == len(same):
@@ -125,7 +125,7 @@ class _Matching:
     def pair_named_inside(self, span: NormalizedSpan, waiting: Mapping[str, list[RequestedCall]]) -> None:
         """Pair an execution with a call of a tool that it names elsewhere than a tool's name stands."""
         calls = _named_inside(span, waiting)
-        fitting = self._fitting(span, calls, exactly=False)
+        fitting = self._fitting(span, calls, exactly=False, inside=0)
         if fitting:
             self._take(span, calls, fitting[0])
 
@@ -134,14 +134,16 @@ class _Matching:
         call.taken = True
         self._pairs[span] = (call, False)
 
-    def _fitting(self, span: NormalizedSpan, waiting: Sequence[RequestedCall], exactly: bool) -> list[int]:
+    def _fitting(
+        self, span: NormalizedSpan, waiting: Sequence[RequestedCall], exactly: bool, inside: int
+    ) -> list[int]:
         """Return the places of those of the next few waiting calls that an execution fits, the best one first.
 
         With its arguments that is, of several answers that ask for the same, as one that tries again, the last that was
         there by then. By its name alone it rather is one of which the arguments are not known than one that asked with
-        others. What runs inside of a request was asked for by it, and what an agent runs rather by a request of its own.
+        others. What runs `inside` of a request was asked for by it, and what an agent runs rather by a request of its own.
         """
-        near, inside, began = waiting[:NEAR], self._inside.get(span, 0), max(span.sent.begun_by, 1)
+        near, began = waiting[:NEAR], max(span.sent.begun_by, 1)
         if not exactly and span.has_arguments:
             unknown = [place for place, call in enumerate(near) if call.arguments is None]
             found = next((place for place in unknown if self._ended[near[place].by] <= began), None)
@@ -156,7 +158,9 @@ class _Matching:
         if len(fitting) < 2:
             return fitting
         if span.agent_name is not None:
-            own = [place for place in fitting if self._asking(near[place]).agent_name == span.agent_name]
+            own = [
+                place for place in fitting if self._asking(near[place]).agent_name in (None, span.agent_name)
+            ]
             fitting = own or fitting
         if exactly and span.has_arguments:
             fitting.sort(key=lambda place: self._ended[near[place].by], reverse=True)

@@ -44,7 +44,7 @@ def innermost_first(
     """Yield what is in each branch that holds both, and at last the whole run; `waiting` has the calls of each request.
 
     What is taken out of a branch is not in those around it. Where all requests are right below one span the tree tells
-    nothing, and the whole run is the only branch.
+    nothing, nor where parts of it hang from spans that never came: then the whole run is the only branch.
     """
     places = {span: place for place, span in enumerate(executed)}
     branches: dict[NormalizedSpan, Branch] = {}
@@ -55,7 +55,8 @@ def innermost_first(
         for call in calls:
             branch.waiting.setdefault(call.name, []).append(call)
     whole = Branch()
-    if len({tree.parent(span) for span in waiting}) < 2:
+    is_torn = len(tree.roots()) > 1 and any(span.sent.parent_span_id for span in tree.roots())
+    if is_torn or len({tree.parent(span) for span in waiting}) < 2:
         for branch in branches.values():
             whole.take_in(branch)
         branches.clear()

@@ -56,13 +56,13 @@ def results_beside(
             if part is not None:
                 found.setdefault(call_id, {})[write_json(part)] = part
     kept = _in_transcripts(tree, waiting - found.keys()) if waiting - found.keys() else ()
-    for part in kept:
-        found.setdefault(part["id"], {})[write_json(part.get("response"))] = part
+    for call_id, part in kept:
+        found.setdefault(call_id, {})[write_json(part.get("response"))] = part
     # Two that do not say the same leave it open.
     yield from ((call_id, next(iter(told.values()))) for call_id, told in found.items() if len(told) == 1)
 
 
-def _in_transcripts(tree: Tree, waiting: AbstractSet[str]) -> Iterator[Part]:
+def _in_transcripts(tree: Tree, waiting: AbstractSet[str]) -> Iterator[tuple[str, Part]]:
     """Yield the results of calls in transcripts that agents keep, each after the call itself."""
     for span in tree.spans:
         if span.operation not in ("agent", "workflow"):
@@ -74,7 +74,7 @@ def _in_transcripts(tree: Tree, waiting: AbstractSet[str]) -> Iterator[Part]:
                 if part["type"] == "tool_call":
                     asked.add(call_id)
                 elif part["type"] == "tool_call_response" and call_id in asked and call_id in waiting:
-                    yield part
+                    yield call_id, part
 
 
 def _beside(span: NormalizedSpan) -> Iterator[tuple[str, Attributes]]:
