@@ -114,3 +114,12 @@ def test_what_no_thread_was_there_to_deliver_is_counted_at_the_end(
         assert not built.shutdown(5)
     assert built.counts().lost == {notices.SHUT_DOWN: 1}
     assert any("1 span(s) of this process were lost" in line for line in lines(caplog))
+
+
+@pytest.mark.parametrize("timeout", [None, float("inf"), float("nan"), "x", -1, 1e300])
+def test_a_wait_without_sense_or_end_does_not_raise(pipeline: MakePipeline, timeout: float) -> None:
+    built, provider = pipeline()
+    record(provider, "one")
+    assert built.flush(60)
+    assert built.flush(timeout)
+    built.shutdown(timeout)

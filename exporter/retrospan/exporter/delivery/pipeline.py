@@ -12,6 +12,7 @@ import threading
 import time
 import weakref
 from collections.abc import Callable, Mapping
+from math import isnan
 from typing import Any
 
 from opentelemetry import trace
@@ -148,6 +149,7 @@ class Pipeline:
 
     def flush(self, timeout: float = 30.0) -> bool:
         """Wait until what was taken before is delivered; False when it was not within so many seconds."""
+        timeout = _seconds(timeout, 30.0)
         if self._sender is None and len(self._backlog):
             self.start()
         sender = self._sender
@@ -178,7 +180,7 @@ class Pipeline:
                 losses.add(notices.SHUT_DOWN, self._waiting(signal))
                 losses.tell_all()
             return not self._has_lost()
-        deadline = time.monotonic() + (self._settings.exit_seconds if timeout is None else timeout)
+        deadline = time.monotonic() + _seconds(timeout, self._settings.exit_seconds)
         encoder.closing.set()
         sender.closing.set()
         self._backlog.wake()
@@ -300,6 +302,16 @@ def _end_with_child(pipeline: weakref.ref[Pipeline]) -> None:
     living = pipeline()
     if living is not None:
         living.end_with_child()
+
+
+def _seconds(given: float | None, default: float) -> float:
+    """Return how long to wait at most: as long as a wait can be, where it is to have no end; what is not a number of
+    seconds is the default."""
+    try:
+        seconds = default if given is None else float(given)
+    except (TypeError, ValueError, OverflowError):
+        seconds = default
+    return min(default if isnan(seconds) else max(0.0, seconds), threading.TIMEOUT_MAX / 2)
 
 
 def _shut_down(pipeline: weakref.ref[Pipeline]) -> None:

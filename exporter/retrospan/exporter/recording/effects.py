@@ -12,7 +12,7 @@ from opentelemetry.context import Context, get_current
 from opentelemetry.trace import Span, format_trace_id
 
 from retrospan.exporter.recording.encoding import json_text, json_value
-from retrospan.exporter.recording.guests import guest
+from retrospan.exporter.recording.guests import guest, lenient
 from retrospan.exporter.recording.scopes import scope_in
 from retrospan.exporter.recording.spanning import SCOPE_NAME, Spanning
 from retrospan.exporter.recording.states import NOTHING
@@ -200,6 +200,7 @@ def _is_uncertain(error: BaseException) -> bool:
     return isinstance(error, _UNCERTAIN) or not isinstance(error, Exception)
 
 
+@lenient
 def effect(
     tool: str = "",
     arguments: object = NOTHING,

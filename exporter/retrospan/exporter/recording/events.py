@@ -15,7 +15,7 @@ from uuid import uuid4
 from opentelemetry import trace
 
 from retrospan.exporter.recording.encoding import json_text
-from retrospan.exporter.recording.guests import guest
+from retrospan.exporter.recording.guests import guest, say_once
 from retrospan.exporter.recording.scopes import claims_in, scope_in
 from retrospan.exporter.recording.spanning import tracer
 from retrospan.exporter.recording.telling import fill, say
@@ -41,14 +41,48 @@ def _say(event: str, said: Callable[[], Mapping[str, Any]]) -> None:
 
 def _entity(entity: str | tuple[str, str]) -> dict[str, str]:
     """Return type and id of an entity: a pair, or `type/id` (the id may hold further slashes)."""
-    kind, _, own = entity.partition("/") if isinstance(entity, str) else (entity[0], "", entity[1])
-    return {names.ENTITY_TYPE: str(kind), names.ENTITY_ID: str(own)}
+    try:
+        kind, _, own = entity.partition("/") if isinstance(entity, str) else (entity[0], "", entity[1])
+        return {names.ENTITY_TYPE: str(kind), names.ENTITY_ID: str(own)}
+    except Exception as error:  # noqa: BLE001 - a guest: what was said of it is kept
+        say_once("an entity", error)
+        return {names.ENTITY_TYPE: "", names.ENTITY_ID: _text(entity)}
+
+
+def _text(value: object) -> str:
+    return value if isinstance(value, str) else json_text(value)
+
+
+def _share(given: object) -> float | str | None:
+    """Return a confidence; what is not a number is written as the text that it is, and costs nothing else."""
+    if given is None:
+        return None
+    try:
+        return float(given)  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]
+    except Exception as error:  # noqa: BLE001 - a guest
+        say_once("a confidence", error)
+        return _text(given)
+
+
+def _listed(options: object) -> str | None:
+    """Return what there was to choose from; what cannot be listed as it is."""
+    if options is None:
+        return None
+    try:
+        return json_text(list(options))  # type: ignore[call-overload]  # pyright: ignore
+    except Exception as error:  # noqa: BLE001 - a guest
+        say_once("the options of a decision", error)
+        return json_text(options)
 
 
 def _time(moment: datetime | date | str | None) -> str | None:
     """Return a time as RFC 3339; one without a zone is taken as this machine's."""
     if isinstance(moment, datetime):
-        return moment.astimezone(UTC).isoformat().replace("+00:00", "Z")
+        try:
+            return moment.astimezone(UTC).isoformat().replace("+00:00", "Z")
+        except Exception as error:  # noqa: BLE001 - a guest: near the ends of the calendar
+            say_once("a time", error)
+            return moment.isoformat()
     if isinstance(moment, date):
         return f"{moment.isoformat()}T00:00:00Z"
     return moment
@@ -68,10 +102,10 @@ def decide(
         names.DECISION,
         lambda: {
             names.DECISION_NAME: name,
-            names.DECISION_CHOSEN: chosen if isinstance(chosen, str) else json_text(chosen),
-            names.DECISION_OPTIONS: None if options is None else json_text(list(options)),
+            names.DECISION_CHOSEN: _text(chosen),
+            names.DECISION_OPTIONS: _listed(options),
             names.DECISION_RATIONALE: rationale,
-            names.DECISION_CONFIDENCE: None if confidence is None else float(confidence),
+            names.DECISION_CONFIDENCE: _share(confidence),
         },
     )
 
@@ -135,7 +169,7 @@ def _observe(
             names.CHANGES: json_text(changes),
             names.OBSERVATION_ID: own,
             names.SOURCE: source,
-            names.CONFIDENCE: None if confidence is None else float(confidence),
+            names.CONFIDENCE: _share(confidence),
             names.VALID_FROM: _time(valid_from),
             names.PRIORITY: priority,
             names.CORRECTION: True if correction else None,

@@ -42,6 +42,8 @@ from retrospan.schemas.hashing import canonical_json
 REPR_CHARACTERS = 500
 #: Containers nested deeper than this are described.
 MAX_DEPTH = 100
+#: More containers than this are described.
+MOST_CONTAINERS = 100_000
 
 _ADDRESS = re.compile(r" at 0x[0-9A-Fa-f]+")
 _AS_TEXT = (Decimal, UUID, PurePath, IPv4Address, IPv6Address)
@@ -150,15 +152,23 @@ def _in_order(values: set[object] | frozenset[object]) -> list[object]:
     return sorted(plain, key=canonical_json)
 
 
-def walked(value: object) -> object:
-    """Return a value as JSON values throughout; slower than `opened`, and never fails: cycles and depth are described."""
+class _Room:
+    """How many containers may still be written."""
+
+    def __init__(self, left: int) -> None:
+        self.left = left
+
+
+def walked(value: object, most_containers: int = MOST_CONTAINERS) -> object:
+    """Return a value as JSON values throughout; slower than `opened`, and never fails: cycles, depth, and what is beyond so
+    many containers, are described. Objects that hold each other in every direction have more ways than can be walked."""
     try:
-        return _walk(value, (), 0)
+        return _walk(value, (), 0, _Room(most_containers))
     except RecursionError:
         return describe(value, "nested deeper than the stack")
 
 
-def _walk(value: object, above: tuple[int, ...], depth: int) -> object:
+def _walk(value: object, above: tuple[int, ...], depth: int, room: _Room) -> object:
     if value is None or isinstance(value, bool):
         return value
     kind = type(value)
@@ -167,12 +177,16 @@ def _walk(value: object, above: tuple[int, ...], depth: int) -> object:
     if kind is float:
         return _spelled(cast(float, value))
     if isinstance(value, Enum):
-        return _walk(opened(value), above, depth)
+        return _walk(opened(value), above, depth, room)
     if isinstance(value, str | int | float):
         # A subclass: its own methods are not trusted with the conversion.
         if isinstance(value, str):
             return str.__str__(value)
-        return _walk(int.__int__(value) if isinstance(value, int) else float.__float__(value), above, depth)
+        plain = int.__int__(value) if isinstance(value, int) else float.__float__(value)
+        return _walk(plain, above, depth, room)
+    room.left -= 1
+    if room.left < 0:
+        return {"$type": type_name(value), "$note": "too large: what holds it has too many parts"}
     if id(value) in above:
         return {"$type": type_name(value), "$note": "a cycle: contains itself"}
     if depth >= MAX_DEPTH:
@@ -180,16 +194,16 @@ def _walk(value: object, above: tuple[int, ...], depth: int) -> object:
     inside = (*above, id(value))
     try:
         if isinstance(value, dict):
-            return {_key(key): _walk(item, inside, depth + 1) for key, item in list(value.items())}
+            return {_key(key): _walk(item, inside, depth + 1, room) for key, item in list(value.items())}
         if isinstance(value, list | tuple):
-            return [_walk(item, inside, depth + 1) for item in list(value)]
+            return [_walk(item, inside, depth + 1, room) for item in list(value)]
     except Exception as error:  # noqa: BLE001 - a guest
         return describe(value, f"could not be read: {type_name(error)}")
     try:
         near = opened(value)
     except RecursionError:
         return describe(value, "could not be read: RecursionError")
-    return _walk(near, inside, depth + 1)
+    return _walk(near, inside, depth + 1, room)
 
 
 def _number(value: object) -> object:

@@ -9,7 +9,7 @@ from opentelemetry.context import Context
 from opentelemetry.trace import format_trace_id
 
 from retrospan.exporter.recording.encoding import json_text
-from retrospan.exporter.recording.guests import say_once
+from retrospan.exporter.recording.guests import lenient, say_once
 from retrospan.exporter.recording.lineage import DESCENT, KEEPS_ORIGIN, RunReference, link
 from retrospan.exporter.recording.scopes import new_run_id, scope_in, with_run
 from retrospan.exporter.recording.spanning import Spanning
@@ -150,6 +150,7 @@ def _message(role: str, text: object) -> str:
     return json_text([{"role": role, "parts": [{"type": "text", "content": content}]}])
 
 
+@lenient
 def run(
     agent: str = "agent",
     *,

@@ -7,6 +7,7 @@ from typing import Any
 
 from opentelemetry.context import Context
 
+from retrospan.exporter.recording.guests import lenient
 from retrospan.exporter.recording.scopes import with_step
 from retrospan.exporter.recording.spanning import Spanning
 from retrospan.exporter.recording.states import NOTHING, Around, Returns, StateOf, put
@@ -68,6 +69,7 @@ class Step(Spanning):
         return Step(self._name, self._numbers, Around(around.what, around.returns, around.schema))
 
 
+@lenient
 def step(
     name: str = "",
     index: int | None = None,
