@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from datetime import UTC, datetime
 from typing import Any
 
 import pytest
-from exporter.receiver import attributes
+from exporter.conftest import MakePipeline
+from exporter.receiver import Receiver, attributes
 from opentelemetry.exporter.otlp.proto.common.trace_encoder import encode_spans
 from opentelemetry.proto.resource.v1.resource_pb2 import Resource as ResourceMessage
 from opentelemetry.proto.trace.v1.trace_pb2 import Span as SpanMessage
@@ -92,6 +94,55 @@ def test_what_otlp_cannot_say_is_described(value: object, seen: str) -> None:
     got = SpanMessage.FromString(encode_span(span))
     assert attributes(got.attributes) == {"k": seen, "next": "kept"}
     assert got.name == "na\\ud800me"
+
+
+WHEN = datetime(2026, 1, 2, 3, 4, 5, 678901, tzinfo=UTC)
+NANOSECONDS = 1_767_323_045_678_901_000
+
+
+@pytest.mark.parametrize(
+    ("given", "sent"),
+    [
+        (5.0, 5),
+        (WHEN, NANOSECONDS),
+        (True, 1),
+        (-5, 0),
+        (2**80, 0),
+        ("now", 0),
+        (float("nan"), 0),
+        (Hostile(), 0),
+    ],
+)
+def test_no_time_costs_a_span(pipeline: MakePipeline, receiver: Receiver, given: Any, sent: int) -> None:
+    built, provider = pipeline()
+    span = provider.get_tracer("test").start_span("one", start_time=given)
+    span.set_attribute("important", "yes")
+    span.add_event("e", {"k": 1}, timestamp=given)
+    span.end(end_time=given)
+    assert built.flush(60) and built.counts().lost == {}
+    (got,) = receiver.spans()
+    assert attributes(got.attributes) == {"important": "yes"}
+    assert got.end_time_unix_nano == sent and got.events[0].time_unix_nano == sent
+    assert len(receiver.records("retrospan.begun")) == 1
+
+
+def test_numbers_of_numpy_are_times() -> None:
+    numpy = pytest.importorskip("numpy")
+    span: Any = Span(ended(lambda span: None), {}, "n")
+    span.start_time, span.end_time = numpy.int64(NANOSECONDS), numpy.float64(5)
+    got = SpanMessage.FromString(encode_span(span))
+    assert (got.start_time_unix_nano, got.end_time_unix_nano) == (NANOSECONDS, 5)
+
+
+@pytest.mark.parametrize(
+    ("kind", "number"), [(SpanKind.CLIENT, 3), (2, 3), ("client", 3), ("odd", 0), (9, 0), (None, 0)]
+)
+def test_no_kind_costs_a_span(pipeline: MakePipeline, receiver: Receiver, kind: Any, number: int) -> None:
+    built, provider = pipeline()
+    provider.get_tracer("test").start_span("one", kind=kind).end()
+    assert built.flush(60) and built.counts().lost == {}
+    (got,) = receiver.spans()
+    assert got.kind == number and len(receiver.records("retrospan.begun")) == 1
 
 
 def test_a_cycle_ends() -> None:

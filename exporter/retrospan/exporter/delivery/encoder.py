@@ -14,6 +14,7 @@ from retrospan.exporter.delivery import notices
 from retrospan.exporter.delivery.backlog import Backlog
 from retrospan.exporter.delivery.cleaning import Cleaner
 from retrospan.exporter.delivery.encoding import (
+    described,
     encode_attributes,
     encode_log_record,
     encode_resource,
@@ -62,6 +63,7 @@ class Encoder:
         self._origins: dict[tuple[int, int], tuple[Resource, InstrumentationScope | None, Origin]] = {}
         self._harmless: dict[int, tuple[bytes, ...]] = {}
         self._told_lost = 0
+        self._said_unencodable = False
         self.reduced = 0
         self.closing = threading.Event()
         self.ended = threading.Event()
@@ -97,6 +99,10 @@ class Encoder:
                     packing.add(signal, origin, data)
             except Exception as error:  # noqa: BLE001
                 notices.note("a span could not be encoded", error)
+                if not self._said_unencodable:
+                    self._said_unencodable = True
+                    kind = type(error).__name__
+                    notices.say(f"{_name(entry)[:100]!r} could not be encoded: {kind}. This is logged once.")
                 self._losses[signal].add(notices.UNENCODABLE, 1)
                 self._finished(signal, 1)
             pace.give_way()
@@ -112,9 +118,8 @@ class Encoder:
                 self._finished(signal, 1)
                 return None
             if not self.reduced:
-                name = entry.event if isinstance(entry, LogRecord) else entry.name
                 notices.say(
-                    f"{name[:100]!r} has {len(data)} bytes, more than {self._settings.span_bytes}: its largest "
+                    f"{_name(entry)[:100]!r} has {len(data)} bytes, more than {self._settings.span_bytes}: its largest "
                     "values are described instead of sent. This is logged once; counts().reduced keeps counting."
                 )
             self.reduced += 1
@@ -223,3 +228,8 @@ def request_of(record: LogRecord, cleaner: Cleaner) -> ExportRequest:
 
 def _scope(entry: Entry) -> InstrumentationScope | None:
     return entry.scope if isinstance(entry, LogRecord) else entry.instrumentation_scope
+
+
+def _name(entry: Entry) -> str:
+    name: object = entry.event if isinstance(entry, LogRecord) else entry.name
+    return name if isinstance(name, str) else described(name)

@@ -7,14 +7,17 @@ bits are written as text, and values that OTLP cannot represent are described. A
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from datetime import datetime
 from struct import pack
+from typing import Any, cast
 
 from opentelemetry.sdk.resources import Resource
 from opentelemetry.sdk.trace import ReadableSpan
 from opentelemetry.sdk.util.instrumentation import InstrumentationScope
 from opentelemetry.trace import SpanContext
 
-from retrospan.exporter.delivery.records import KINDS, LogRecord
+from retrospan.exporter.delivery.notices import say
+from retrospan.exporter.delivery.records import LogRecord, kind_number
 from retrospan.schemas.wire import delimited, varint
 
 _STATUSES = {"UNSET": 0, "OK": 1, "ERROR": 2}
@@ -22,6 +25,8 @@ _HAS_IS_REMOTE, _IS_REMOTE = 0x100, 0x200
 _INFO, _SAMPLED = 9, 1
 _MOST_NESTED = 20
 _LONGEST_DESCRIPTION = 1_000
+#: Of which times it was said that one cannot be used.
+_SAID: set[str] = set()
 
 
 def encode_span(span: ReadableSpan) -> bytes:
@@ -35,14 +40,16 @@ def encode_span(span: ReadableSpan) -> bytes:
         parts.append(delimited(4, parent.span_id.to_bytes(8, "big")))
     parts += (
         delimited(5, text_bytes(span.name)),
-        _number(6, KINDS.get(span.kind.name, 0)),
-        _fixed64(7, span.start_time),
-        _fixed64(8, span.end_time),
+        _number(6, kind_number(span.kind)),
+        _fixed64(7, span.start_time, span.name, "start time"),
+        _fixed64(8, span.end_time, span.name, "end time"),
         encode_attributes(9, span.attributes),
         _number(10, span.dropped_attributes),
     )
     for event in span.events:
-        content = _fixed64(1, event.timestamp) + delimited(2, text_bytes(event.name))
+        content = _fixed64(1, event.timestamp, span.name, "time of an event") + delimited(
+            2, text_bytes(event.name)
+        )
         content += encode_attributes(3, event.attributes) + _number(4, event.dropped_attributes)
         parts.append(delimited(11, content))
     parts.append(_number(12, span.dropped_events))
@@ -177,5 +184,26 @@ def _number(field: int, value: int) -> bytes:
     return varint(field << 3) + varint(value) if value else b""
 
 
-def _fixed64(field: int, value: int | None) -> bytes:
-    return varint(field << 3 | 1) + pack("<Q", value & 0xFFFFFFFFFFFFFFFF) if value else b""
+def _fixed64(field: int, value: object, name: object = "", what: str = "time") -> bytes:
+    """Return a time in nanoseconds: of a number of any type, or of a datetime; 0, and said once, of anything else."""
+    number = value if type(value) is int and 0 <= value < 1 << 64 else _nanoseconds(value, name, what)
+    return varint(field << 3 | 1) + pack("<Q", number) if number else b""
+
+
+def _nanoseconds(value: object, name: object, what: str) -> int:
+    if value is None:
+        return 0
+    try:
+        is_date, given = isinstance(value, datetime), cast(Any, value)
+        number = int(given.timestamp() * 1_000_000) * 1_000 if is_date else int(given)
+        if not isinstance(value, str) and 0 <= number < 1 << 64:
+            return number
+    except Exception:  # noqa: BLE001, S110 - whatever it is, it is described below
+        pass
+    if what not in _SAID:
+        _SAID.add(what)
+        say(
+            f"the {what} of {described(name)[:100]} is {described(value)[:100]}, not nanoseconds: 0 is sent. This is "
+            "logged once."
+        )
+    return 0

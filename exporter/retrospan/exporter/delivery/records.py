@@ -18,6 +18,18 @@ from retrospan.schemas.redaction.messages import LOG, SPAN, Message
 KINDS = {"INTERNAL": 1, "SERVER": 2, "CLIENT": 3, "PRODUCER": 4, "CONSUMER": 5}
 
 
+#: The SDK's own numbers of kinds are one lower.
+_LAST_KIND = 4
+
+
+def kind_number(kind: object) -> int:
+    """Return OTLP's number of a kind: of the SDK's enumeration, of its number or of its name; 0 of anything else."""
+    name = getattr(kind, "name", kind)
+    if isinstance(name, str):
+        return KINDS.get(name.upper(), 0)
+    return name + 1 if isinstance(name, int) and 0 <= name <= _LAST_KIND else 0
+
+
 class Signal(Enum):
     """What a request holds: either of OTLP's two signals that are sent. Their requests have the same shape."""
 
@@ -65,7 +77,7 @@ class BegunRecord(LogRecord):
         said = {
             **self.attributes,
             BEGUN_NAME: self.name,
-            BEGUN_KIND: KINDS.get(self.kind.name, 0),
+            BEGUN_KIND: kind_number(self.kind),
             BEGUN_PARENT: f"{parent.span_id:016x}" if parent is not None else "",
             BEGUN_REMOTE: parent is not None and parent.is_remote,
         }
