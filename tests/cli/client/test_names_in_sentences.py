@@ -39,7 +39,13 @@ def test_agents_that_there_are() -> None:
 
 
 def test_runs_in_a_list_of_the_nearest() -> None:
-    run = {"run_id": FORGED, "agent_name": FORGED, "outcome": "ok", "started_at": None, "input": FORGED}
+    run: dict[str, object] = {
+        "run_id": FORGED,
+        "agent_name": FORGED,
+        "outcome": "ok",
+        "started_at": None,
+        "input": FORGED,
+    }
     said = describe(SESSION, run)
     assert said.count(SHOWN) == 3 and "\n" not in said
 

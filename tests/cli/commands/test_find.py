@@ -9,7 +9,7 @@ from fix_cli import HELD, HOSTILE, LOOP, REFUND, Ask
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from retrospan.ingest.cli.client.collector_client import CollectorClient
+from retrospan.ingest.cli.client.collector_client import CollectorClient, Parameter
 from retrospan.ingest.cli.client.questions import statement
 from retrospan.ingest.cli.commands.find import pattern_of
 
@@ -189,7 +189,14 @@ def test_what_a_text_means_decides(collector: str, parts: list[dict[str, object]
     given_texts += " 1 AS model_call, 1 AS tool_call, now64(9) AS at, {text:String} AS text"
     sql = statement("find_texts").replace("FROM texts", f"FROM ({given_texts})")
     client = CollectorClient(collector, "from a test")
-    asked = {"escaped": [""], "exact": 1, "unsaid": 0, "since": "1970-01-01 00:00:00", "whole": 0, "most": 1}
+    asked: dict[str, Parameter] = {
+        "escaped": [""],
+        "exact": 1,
+        "unsaid": 0,
+        "since": "1970-01-01 00:00:00",
+        "whole": 0,
+        "most": 1,
+    }
     asked |= dict.fromkeys(("run_id", "agent", "kind", "role", "tool"), "")
     for word in words[:3] + words[-3:]:
         answer = client.ask(sql, {**asked, "pattern": pattern_of(word), "words": [word], "text": text})
