@@ -76,9 +76,8 @@ def test_a_request_that_was_tried_again_inside_has_what_is_told_around_it() -> N
         return [(call.status, run.runs[0].input, run.runs[0].output) for call in run.model_calls]
 
     outer = chat(1, [HI], "Snow.", takes=20)
-    refused, answering = (
-        chat(at, inside=outer.span_id, **more) for at, more in ((2, {"error": "429"}), (5, {}))
-    )
+    refused = chat(2, inside=outer.span_id, error="429")
+    answering = chat(5, inside=outer.span_id)
     assert told(refused, answering) == [
         ("error", "How is Oslo?", "Snow."),
         ("ok", "How is Oslo?", "Snow."),

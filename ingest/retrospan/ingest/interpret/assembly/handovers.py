@@ -47,7 +47,7 @@ def find_handovers(
             after.setdefault(before, []).append(span)
     agents = {call.span.agent_name for call in models}
     for ordinal, spans in after.items():
-        calls, asking = waiting.get(ordinal, ()), models[ordinal - 1].span.agent_name
+        calls, asking = waiting.get(ordinal, []), models[ordinal - 1].span.agent_name
         if len(spans) == len(calls) == 1 and (
             _hands_over(spans[0], asking, agents) or _is_called_like(spans[0], calls[0])
         ):
