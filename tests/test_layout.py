@@ -54,6 +54,7 @@ LEAVES = {
     "setting_sources",
     "setting_values",
     "sql_files",
+    "system_errors",
     "toml_lines",
     "trusted_file",
     "visible_text",

@@ -14,7 +14,6 @@ from retrospan.ingest.cli.command_table import COMMANDS, module_of, parser_of
 from retrospan.ingest.cli.terminal.arguments import UsageError, before_dashes
 from retrospan.ingest.cli.terminal.screen import Screen
 from retrospan.ingest.cli.terminal.text import nearest
-from retrospan.ingest.system_errors import worded
 from retrospan.schemas.errors import MissingExtra, RetrospanError
 
 ANSWERED, TROUBLE, INTERRUPTED, PIPE_CLOSED = 0, 2, 130, 141
@@ -61,7 +60,7 @@ def _answer(words: list[str]) -> int:
     except (RetrospanError, OSError) as error:
         if debug:
             raise
-        return _trouble(worded(error) if isinstance(error, OSError) else str(error))
+        return _trouble(_worded(error))
     except Exception as error:
         if debug:
             raise
@@ -157,6 +156,15 @@ def version() -> str:
         return version("retrospan")
     except PackageNotFoundError:
         return "(not installed)"
+
+
+def _worded(error: Exception) -> str:
+    if not isinstance(error, OSError):
+        return str(error)
+    # Imported here: a command that goes well does not need it.
+    from retrospan.ingest.system_errors import worded
+
+    return worded(error)
 
 
 def _trouble(message: str) -> int:
