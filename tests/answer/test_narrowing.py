@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from retrospan.ingest.answer.narrowing import narrowed
+from retrospan.ingest.cli.client.questions import statement
 
 KEY = "arrayMap((k, v) -> sipHash64(k, substring(v, 1, 200)), attributes.key, attributes.value)"
 TRACES = f"trace_id IN (SELECT trace_id FROM retrospan.raw_spans WHERE has({KEY}, sipHash64('user.id', 'x'))"
@@ -126,3 +127,13 @@ def test_whole_rows_are_read_by_the_keys_of_those_that_come_first() -> None:
 )
 def test_all_else_is_left_as_it_is(query: str) -> None:
     assert narrowed(query) == query
+
+
+def test_what_find_asks_is_answered_by_the_index() -> None:
+    """A variable that is called otherwise than a column renames none; inside a function of its own nothing is joined."""
+    found = narrowed(statement("find_texts"), {"pattern": "%no stock%"})
+    assert "AND run_id IN (SELECT run_id FROM" in found
+    asked = "SELECT run_id FROM texts WHERE text ILIKE '%no stock%' AND arrayExists({} -> (text ILIKE '%x%'), [1])"
+    assert narrowed(asked.format("x")).count("run_id IN") == 1
+    for variable in ("text", "run_id", "(text, x)", "(x, y)"):
+        assert narrowed(asked.format(variable)) == asked.format(variable)

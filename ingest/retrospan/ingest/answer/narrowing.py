@@ -160,6 +160,8 @@ def _joined(
     end = 0
     part = ""
     for at in range(1, len(kept)):
+        if kept[at - 1].is_mark("-") and kept[at].is_mark(">"):
+            break  # what stands in a function of its own is not joined, nor what follows
         if kept[at].is_word(*_PARTS):
             follows = part in ("from", "prewhere") or not kept[at].is_word("where", "prewhere")
             part = kept[at].folded if follows else ""
@@ -196,9 +198,12 @@ def _goes_on(kept: Sequence[Token], view: int) -> bool:
 
 def renames(kept: Sequence[Token], used: Container[str]) -> bool:
     """Return whether a column that conditions are joined by might be something else here: an alias, or a variable."""
-    for token, after in pairwise(kept):
+    for at, (token, after) in enumerate(pairwise(kept)):
         if token.is_mark("-") and after.is_mark(">"):
-            return True
+            variable = kept[at - 1]
+            if variable.kind not in ("word", "name") or variable.folded in used:
+                return True
+            continue
         if after.folded not in used or token.is_mark("."):
             continue
         ends = token.kind in ("string", "number", "name") or any(token.is_mark(mark) for mark in ")]}*")
