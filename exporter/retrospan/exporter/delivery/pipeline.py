@@ -84,11 +84,10 @@ class Pipeline:
                 # A signal's handler may come here as well while this thread is here.
                 if self._sender is None and not self._closed and not self._begins:
                     self._begins = True
-                    with workers(("retrospan-encode", "retrospan-send")) as (encoding, sending):
-                        encoder, sender = self._made()
-                        # From here on nothing can fail.
-                        encoding.begin(encoder.run)
-                        sending.begin(sender.run)
+                    try:
+                        self._begin_delivery()
+                    finally:
+                        self._begins = False
         except Exception as error:  # noqa: BLE001
             if not self._said_unstarted:
                 self._said_unstarted = True
@@ -96,8 +95,13 @@ class Pipeline:
                     f"delivery cannot begin: {type(error).__name__}: {error}. Spans wait in memory; each that ends tries "
                     "again. This is logged once."
                 )
-        finally:
-            self._begins = False
+
+    def _begin_delivery(self) -> None:
+        with workers(("retrospan-encode", "retrospan-send")) as (encoding, sending):
+            encoder, sender = self._made()
+            # From here on nothing can fail.
+            encoding.begin(encoder.run)
+            sending.begin(sender.run)
 
     def _made(self) -> tuple[Encoder, Sender]:
         """Return what the two threads run."""
