@@ -181,7 +181,8 @@ class _Matching:
             and (call.call_id is None or call.call_id != best.call_id)
             and _are_side_by_side(self._asking(call), self._asking(best))
         }
-        return sorted(place for place in fitting if waiting[place].by in {best.by, *beside}) if beside else []
+        beside |= {best.by} if beside else set()
+        return sorted(place for place in fitting if waiting[place].by in beside)
 
     def _is_result(self, span: NormalizedSpan, call: RequestedCall) -> bool:
         said = self._returned(call) if span.has_result else None

@@ -22,11 +22,11 @@ def without_doubles(
     """Return the requests without those that another tells of, which is completed by them.
 
     Those are one that have the id of one response, ran at the same time, and are told by several scopes or services: an
-    answer that comes again from a cache has its id as well, and another time. A request that says neither what was asked nor what was answered, nor the id of
-    the response, is the one of another scope that lies around it and says one of these, beside it in the tree, with
-    the same model: if there is just one, and just this one lies in that. So are all the requests of another trace, if
-    there is such a one around each, or inside it. One there, or in another trace, that tells the same answer to the same prompt, or
-    the same prompt and no answer, is it as well.
+    answer that comes again from a cache has its id as well, and another time. A request that says neither what was asked
+    nor what was answered, nor the id of the response, is the one of another scope that lies around it and says one of
+    these, beside it in the tree, with the same model: if there is just one, and just this one lies in that. So are all
+    the requests of another trace, if there is such a one around each, or inside it. One there, or in another trace, that
+    tells the same answer to the same prompt, or the same prompt and no answer, is it as well.
     """
     told: set[NormalizedSpan] = set()
     for one, other in [

@@ -39,9 +39,9 @@ class SeparateConversations:
 def separate_conversations(tree: Tree) -> SeparateConversations | None:
     """Return the conversations of a run that holds several; asked before spans inherit the conversation of others.
 
-    Only where all work of the run is done by spans of one agent beside each other, of which each states its conversation,
-    nothing around them states one, and none goes on with another. Sub-agents in conversations of their own are inside another agent, a workflow or a
-    step of one; agents of several names may work for one another.
+    Only where all work of the run is done by spans of one agent beside each other, of which each states its
+    conversation, nothing around them states one, and none goes on with another. Sub-agents in conversations of their own
+    are inside another agent, a workflow or a step of one; agents of several names may work for one another.
     """
     if len({span.conversation for span in tree.spans} - {None}) < 2:
         return None
