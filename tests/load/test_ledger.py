@@ -125,3 +125,32 @@ def test_on_a_full_disk_it_goes_on_with_what_is_there_and_tries_again(path: Path
     ledger.close()
     again = Ledger.look(path)
     assert (again.loaded_sequence, again.open_batch, list(again.quarantined)) == (12, None, [7, 11])
+
+
+class Refusing(Files):
+    """A disk on which nothing can be put in place, for this reason."""
+
+    def __init__(self, number: int) -> None:
+        self.number = number
+        self.settled: list[Path] = []
+
+    def replace(self, path: Path, content: bytes) -> None:
+        raise OSError(self.number, os.strerror(self.number))
+
+    def settle(self, path: Path) -> None:
+        self.settled.append(path)
+        super().settle(path)
+
+
+@pytest.mark.requirement("R08")
+def test_what_is_read_where_a_summary_has_no_room_is_made_durable(path: Path) -> None:
+    files, before = Refusing(errno.ENOSPC), written(path)
+    again = Ledger.open(path, files)
+    assert ([*again.quarantined], files.settled, path.read_bytes()) == ([7], [path], before)
+    again.close()
+
+
+def test_a_disk_that_fails_is_no_full_disk(path: Path) -> None:
+    written(path)
+    with pytest.raises(OSError, match="Input/output error"):
+        Ledger.open(path, Refusing(errno.EIO))

@@ -9,10 +9,10 @@ other damage begins a new epoch: everything is loaded again, which adds nothing 
 
 from __future__ import annotations
 
+import errno
 import json
 import zlib
 from collections.abc import Mapping
-from contextlib import suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
@@ -21,6 +21,7 @@ from retrospan.ingest.log.hashes import NAME, KnownHashes, has_archive, has_reco
 
 #: The file is rewritten as its summary when it has grown to this size.
 _COMPACT_BYTES = 4 << 20
+_NO_ROOM = (errno.ENOSPC, errno.EDQUOT)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -95,7 +96,7 @@ class Ledger:
     def open(cls, path: Path, files: Files | None = None) -> Ledger:
         """Read what is there and get ready to write; a missing file is a log of which nothing was loaded.
 
-        Where the summary cannot be written, on a full disk, what is there stays as it is and the first line tries again.
+        Where a full disk has no room for the summary, what is there stays as it is, and the first line tries again.
         """
         ledger = cls(path, files or Files())
         ledger._read()
@@ -103,8 +104,13 @@ class Ledger:
         ledger._keeps_hashes = True
         # Before the ledger says that they are kept.
         ledger.hashes.begin(ledger.loaded_sequence)
-        with suppress(OSError):
+        try:
             ledger._compact()
+        except OSError as cause:
+            if cause.errno not in _NO_ROOM:
+                raise
+            if not ledger.is_new:
+                ledger._files.settle(path)  # takes no room; what was read counts from now on
         return ledger
 
     @classmethod
