@@ -32,7 +32,12 @@ SELECT
     is_said
 FROM texts
 WHERE text ILIKE {pattern:String}
-    -- By now the text holds the words as it is written. That they were said is decided on what the text means.
+    -- A text that does not hold the words as it is written need not be opened.
+    AND (
+        arrayMin(multiSearchAllPositionsCaseInsensitiveUTF8(text, {words:Array(String)})) > 0
+        OR arrayMin(multiSearchAllPositionsCaseInsensitiveUTF8(text, {escaped:Array(String)})) > 0
+    )
+    -- That they were said is decided on what the text means.
     AND (
         {unsaid:UInt8} = 1
         OR (
