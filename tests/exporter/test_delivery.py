@@ -341,7 +341,7 @@ def test_ending_a_span_does_no_work_on_the_thread_that_ends_it(
         encoded_by.add(threading.get_ident())
         outbox_put(request, held)
 
-    built._backlog.put = take  # type: ignore[method-assign, assignment]
+    built._backlog.put = take  # type: ignore[method-assign]
     outbox.put = encoded  # type: ignore[method-assign]
     record(provider, *numbered(300))
     assert built.flush(10)

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from retrospan.ingest.interpret.assembly.values import Values
-from retrospan.ingest.interpret.normalize.messages import read_messages
+from retrospan.ingest.interpret.normalize.messages import read_message, read_messages
 
 _CALL = {"type": "tool_call", "id": "c1", "name": "get_weather", "arguments": {"city": "Oslo"}}
 _WANTED = {"role": "assistant", "parts": [{"type": "text", "content": "Let me see."}, _CALL]}
@@ -120,6 +120,25 @@ def test_the_blocks_of_a_message_may_be_written_as_one_text() -> None:
     blocks = [{"type": "text", "text": "Look"}, {"text": "here"}]
     (message,) = read_messages([{"role": "user", "content": json.dumps(blocks)}])
     assert [part.get("content") for part in message["parts"]] == ["Look", "here"]
+
+
+@pytest.mark.parametrize(
+    ("content", "text"),
+    [
+        ([{"type": "text", "text": {"value": "It rains.", "annotations": [{"index": 3}]}}], "It rains."),
+        ({"text": {"value": "It rains."}}, "It rains."),
+        (
+            [{"type": "text", "text": {"value": "It rains.", "unit": "mm"}}],
+            {"value": "It rains.", "unit": "mm"},
+        ),
+        ([{"type": "text", "text": {"value": 3}}], {"value": 3}),
+    ],
+)
+def test_a_text_may_be_kept_beside_its_annotations(content: object, text: object) -> None:
+    assert read_message({"role": "assistant", "content": content}) == {
+        "role": "assistant",
+        "parts": [{"type": "text", "content": text}],
+    }
 
 
 def test_who_is_unknown_is_nobody_else() -> None:

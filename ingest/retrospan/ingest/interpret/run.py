@@ -9,6 +9,7 @@ from retrospan.ingest.interpret.assembly.agents import Agent, read_agents
 from retrospan.ingest.interpret.assembly.answer_pieces import take_out_pieces
 from retrospan.ingest.interpret.assembly.answered_ids import take_answered_ids
 from retrospan.ingest.interpret.assembly.answering_steps import find_answering_steps
+from retrospan.ingest.interpret.assembly.answers_in_one import open_answers
 from retrospan.ingest.interpret.assembly.assembled_run import AssembledRun
 from retrospan.ingest.interpret.assembly.attempts import Attempt, read_attempts
 from retrospan.ingest.interpret.assembly.borrowed_errors import clear_borrowed_errors
@@ -164,6 +165,7 @@ def interpret(
     take_answered_ids(tree)
     open_events(tree)
     open_fields(tree)
+    open_answers(tree)
     open_loops(tree)
     synthesize_calls(tree)
     join_thoughts(tree)

@@ -13,6 +13,7 @@ from retrospan.ingest.interpret.assembly.executions_in_one import executions_lis
 from retrospan.ingest.interpret.normalize.message import parts_of
 from retrospan.ingest.interpret.normalize.normalized_span import NormalizedSpan
 from retrospan.ingest.interpret.normalize.same_tool import is_same_tool
+from retrospan.ingest.interpret.normalize.token_usage import TokenUsage
 from retrospan.ingest.interpret.spans.exchange import request_by_shape, response_by_shape
 from retrospan.ingest.interpret.spans.parse_issues import ParseIssue, issue
 from retrospan.ingest.json_text import write_json
@@ -176,12 +177,15 @@ def namesakes_of_calls(run: AssembledRun) -> Iterator[ParseIssue]:
 
 
 def told_as_several(run: AssembledRun) -> Iterator[ParseIssue]:
-    """Yield spans that are told as several model calls: of those before the last one neither models nor tokens are known."""
+    """Yield spans that are told as several model calls: what they say of models and tokens is not said of each."""
+    counting = {run.tree.parent(call.span) for call in run.calls.models if call.span.tokens != TokenUsage()}
     for span in run.tree.spans:
         if span.holds_requests:
             reason = (
                 "one span for several requests: models and tokens of those before its last one are not known"
             )
+            if span.tokens != TokenUsage() and span not in counting:
+                reason = "one span for several requests: what it counts is not known of each of them"
             yield issue(span.sent.span_id, "model_calls", span.sent.name, reason)
 
 

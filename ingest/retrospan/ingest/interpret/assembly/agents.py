@@ -7,11 +7,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 
+from retrospan.ingest.interpret.assembly.around_requests import counts_of_calls
 from retrospan.ingest.interpret.assembly.calls import Calls, ToolCall
 from retrospan.ingest.interpret.assembly.failures import Failure
 from retrospan.ingest.interpret.assembly.run_step import RunStep
 from retrospan.ingest.interpret.assembly.tree import Nearest, Tree
 from retrospan.ingest.interpret.normalize.normalized_span import NormalizedSpan
+from retrospan.ingest.interpret.normalize.token_usage import TokenUsage
 
 #: How frameworks call the tools by which one agent hands its task to another, before that one's name.
 _HANDOFFS = ("transfer_to_", "handoff_to_", "transfer_back_to_")
@@ -53,13 +55,15 @@ def read_agents(
         if agent is not None:
             agent.first_step = step.number if agent.first_step is None else agent.first_step
             agent.last_step = step.number
+    counted = {call.span: tokens for call, tokens in counts_of_calls(tree, calls.models)}
     for call in calls.models:
         agent = agents.of(call.span)
         if agent is not None:
             agent.model_calls += 1
             agent.asked.append(call.ordinal)
-            agent.input_tokens = _sum(agent.input_tokens, call.span.tokens.input)
-            agent.output_tokens = _sum(agent.output_tokens, call.span.tokens.output)
+            tokens = counted.get(call.span, TokenUsage())
+            agent.input_tokens = _sum(agent.input_tokens, tokens.input)
+            agent.output_tokens = _sum(agent.output_tokens, tokens.output)
     for tool in calls.tools:
         agent = agents.of(_acting(tool, calls))
         if agent is not None:

@@ -34,8 +34,8 @@ def single_requests(tree: Tree) -> list[NormalizedSpan]:
     if any(not span.is_told for span in inference):
         # Other spans may tell of the same calls again: those with spans of their own count.
         for span in inference:
-            span.operation = "other" if span.is_told else "inference"
-        inference = [span for span in inference if not span.is_told]
+            span.operation = "other" if span.is_told and not span.is_of_several else "inference"
+        inference = [span for span in inference if span.operation == "inference"]
     nearest = tree.nearest(lambda span: span.operation == "inference")
     for span in inference:
         above = nearest.get(span)

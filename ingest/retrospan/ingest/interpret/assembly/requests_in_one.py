@@ -157,6 +157,7 @@ def _told(
         request_model=span.request_model,
         provider=span.provider,
         is_told=True,
+        is_of_several=True,
     )
 
 

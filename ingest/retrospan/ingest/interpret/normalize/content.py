@@ -90,8 +90,9 @@ def read_content(
     if not span.input and not span.output:
         may_tell = bool(sent.logs or sent.events) and places.exchange is None
         said = list(_event_messages(sent, names)) if may_tell else []
-        span.input = [message for is_answer, message in said if not is_answer]
-        span.output = [message for is_answer, message in said if is_answer]
+        are_answers = span.operation == "inference" and _are_answers(said)
+        span.input = [message for is_answer, message in said if not (is_answer or are_answers)]
+        span.output = [message for is_answer, message in said if is_answer or are_answers]
     if not span.input and not span.output and span.operation == "inference":
         numbered = _read_by_shape(sent, places, span, growing)
     _complete(sent, places, span, is_whole=numbered.is_whole)
@@ -273,6 +274,15 @@ def _event_messages(sent: Span, names: Vocabulary) -> Iterator[tuple[bool, Messa
             recorded[text] -= 1
         else:
             yield said
+
+
+def _are_answers(said: list[tuple[bool, Message]]) -> bool:
+    """Tell whether events that tell no answer as one tell answers and results alone: of a thread that an API keeps, what came
+    of it, and not what was asked."""
+    roles = [message["role"] for is_answer, message in said if not is_answer]
+    if len(roles) < len(said) or not {*roles} <= {"assistant", "tool"} or roles[-1:] != ["assistant"]:
+        return False
+    return roles[0] == "assistant" and not parts_of(said[-1][1], "tool_call")
 
 
 def _told_messages(

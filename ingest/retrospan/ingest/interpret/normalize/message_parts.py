@@ -58,6 +58,8 @@ _CALL_KEYS = ("functionCall", "function_call", "toolUse", "toolRequest", "tool_c
 _RESULT_KEYS = ("functionResponse", "function_response", "toolResult", "toolResponse")
 _ACT_KEYS = (*_CALL_KEYS, *_RESULT_KEYS)
 _BLOCK = {"type", "text"}
+#: What APIs of threads keep a text in.
+_ANNOTATED = {"value", "annotations"}
 _RESULT_WORDS = re.compile("result|response|output|return|observation")
 _CALL_WORDS = re.compile("call|use|invocation|request")
 
@@ -75,7 +77,7 @@ def read_part(part: object) -> Part:
             if found is not None:
                 return found
     if kind in ("text", "input_text", "output_text"):
-        return {"type": "text", "content": part.get("content", part.get("text"))}
+        return {"type": "text", "content": _text(part.get("content", part.get("text")))}
     if kind in ("tool_call", "tool_use", "function_call", "function", "tool-call"):
         return tool_call(part)
     if kind in (
@@ -99,6 +101,12 @@ def read_part(part: object) -> Part:
     if kind is None:
         return _untyped(part)
     return read_server_part(part) or part_by_kind(part, str(kind)) or cast("Part", part)
+
+
+def _text(said: object) -> object:
+    """Return a text as it is, also one that an API keeps in an object, beside what it notes of its places."""
+    is_kept = isinstance(said, dict) and said.keys() <= _ANNOTATED and isinstance(said.get("value"), str)
+    return said["value"] if isinstance(said, dict) and is_kept else said
 
 
 def part_by_kind(part: dict[str, object], kind: str) -> Part | None:

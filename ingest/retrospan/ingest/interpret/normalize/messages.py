@@ -287,6 +287,8 @@ def _parts_of(value: dict[str, object], role: str) -> list[Part]:
         found = written or [*_thought(value, content), *(read_part(block) for block in content)]
     elif isinstance(value.get("content"), str):
         found = [{"type": "text", "content": value["content"]}]
+    elif isinstance(content, dict) and content.keys() == {"text"}:
+        found = [read_part({"type": "text", **content})]
     elif content is not None:
         found = [{"type": "text", "content": content}]
     return [*found, *_calls_beside(value, found)]

@@ -85,6 +85,7 @@ class NormalizedSpan:
     is_unsaid: bool = False  # its answer is told by others: by what ran inside its step, or a later prompt
     holds_requests: bool = False  # seemed one model call, and is told as several
     is_told: bool = False  # an act without a span of its own: another span tells of it
+    is_of_several: bool = False  # such a request, of several that one span of a request tells: in its place
     state_before: dict[str, object] | None = None
     state_after: dict[str, object] | None = None
     states: bool = False  # tells of an agent's work by our conventions, whatever its operation

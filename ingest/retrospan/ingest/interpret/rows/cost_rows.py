@@ -7,6 +7,7 @@ from collections.abc import Iterable, Sequence
 from decimal import Decimal
 from typing import TypedDict
 
+from retrospan.ingest.interpret.assembly.around_requests import counts, spans_of_several
 from retrospan.ingest.interpret.assembly.calls import ModelCall
 from retrospan.ingest.interpret.dialects.stated_cost import service_of, stated_cost
 from retrospan.ingest.interpret.normalize.normalized_span import NormalizedSpan
@@ -84,14 +85,16 @@ def cost_rows(
 
 def whole_run_rows(key: Key, run: InterpretedRun, prices: PriceHistory) -> tuple[list[CostRow], list[Cost]]:
     """Return the same of what only spans above count: where no model call says any tokens, as for the run's tokens."""
-    if any(_counts(call.span) for call in run.calls.models):
+    if any(counts(call.span) for call in run.calls.models):
         return [], []
+    tops = [top for top in run.tree.roots() if top.operation in ("agent", "workflow") and counts(top)]
+    several = spans_of_several(run.tree, run.calls.models)
+    if not tops and len(several) == len(run.calls.models):
+        tops = [top for top in dict.fromkeys(several.values()) if counts(top)]
     asked = {(call.span.provider, _model(call.span)) for call in run.calls.models}
     found: list[CostRow] = []
     costs: list[Cost] = []
-    for top in run.tree.roots():
-        if top.operation not in ("agent", "workflow") or not _counts(top):
-            continue
+    for top in tops:
         own = (top.provider, _model(top))
         provider, model = own if own[1] else next(iter(asked)) if len(asked) == 1 else (None, None)
         usage = _usage(top, provider, model, None, is_sum=True)
@@ -169,7 +172,7 @@ def _repeats(tools: Sequence[rows.ToolCallRow], loops: Sequence[rows.LoopRow]) -
 
 def _cost_of_call(call: ModelCall, prices: PriceHistory) -> Cost:
     span = call.span
-    if span.failed and not _counts(span):
+    if span.failed and not counts(span):
         return Cost(None, unknown=_FAILED)
     service = service_of({} if span.is_told else span.sent.attributes, span.parameters)
     usage = _usage(span, span.provider, _model(span), service)
@@ -198,10 +201,6 @@ def _usage(
 
 def _model(span: NormalizedSpan) -> str | None:
     return span.response_model or span.request_model
-
-
-def _counts(span: NormalizedSpan) -> bool:
-    return span.tokens.input is not None or span.tokens.output is not None
 
 
 def _rows(place: _Place, cost: Cost) -> Iterable[CostRow]:

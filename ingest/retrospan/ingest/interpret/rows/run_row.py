@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from retrospan.ingest.interpret.assembly.around_requests import tokens_around
+from retrospan.ingest.interpret.assembly.around_requests import counts_of_calls, tokens_around
 from retrospan.ingest.interpret.run import InterpretedRun
 from retrospan.ingest.interpret.spans.key import Key, text_of_attribute, whole_number
 from retrospan.ingest.interpret.spans.span import Attributes, Link, Span
@@ -175,9 +175,10 @@ def _first_number(places: Sequence[Attributes], key: str) -> int | None:
 def _usage(run: InterpretedRun) -> tuple[int | None, int | None]:
     """Return the run's tokens: each model call once, roll-ups above only where no call says any, or one that has no span
     of its own says none: then those of the others are not all. Or those of the model's spans around all requests."""
-    own = [call.span.tokens for call in run.calls.models]
+    counted = [*counts_of_calls(run.tree, run.calls.models)]
+    own = [tokens for _, tokens in counted]
     said = [tokens.input is not None or tokens.output is not None for tokens in own]
-    told = (call.span.is_told and not call.span.failed for call in run.calls.models)
+    told = (call.span.is_told and not call.span.failed for call, _ in counted)
     if not any(said) or any(is_told and not says for is_told, says in zip(told, said, strict=True)):
         tops = [r.tokens for r in run.tree.roots() if r.operation in ("agent", "workflow")]
         own = [tokens for tokens in tops if tokens.input is not None or tokens.output is not None]
