@@ -87,3 +87,32 @@ def test_a_request_that_was_tried_again_inside_has_what_is_told_around_it() -> N
     # What an answer says itself is not what something around it says.
     other = chat(5, [HI], "Rain.", inside=outer.span_id)
     assert told(refused, other)[1] == ("ok", None, "Rain.")
+
+
+def streamed(at: float, takes: float, response: str, ended: str, inside: str = "") -> Span:
+    """A request of which no content is told, and whose stream is closed last."""
+    more: dict[str, Any] = {"gen_ai__response__id": response, "gen_ai__response__finish_reasons": [ended]}
+    return chat(at, takes=takes, inside=inside, gen_ai__usage__input_tokens=10, **more)
+
+
+def test_requests_made_while_the_stream_of_the_one_before_is_open_are_apart() -> None:
+    first = streamed(1, 20, "r1", "tool_calls")
+    second = streamed(5, 15, "r2", "tool_calls", first.span_id)
+    third = streamed(10, 8, "r3", "stop", second.span_id)
+    ran = [tool(3, "search", inside=first.span_id), tool(7, "search", inside=second.span_id)]
+    assert answered(first, second, third, *ran) == [first.span_id, second.span_id, third.span_id]
+    assert rows(agent(), first, second, third, *ran).runs[0].input_tokens == 30
+    # Without what ran in between, with one id, or where the outer one ended for no tool it may be one request.
+    assert answered(first, second, third, ran[1]) == [first.span_id, third.span_id]
+    for outer in (streamed(1, 20, "r2", "tool_calls"), streamed(1, 20, "r1", "stop")):
+        inner = streamed(5, 15, "r2", "stop", outer.span_id)
+        assert answered(outer, inner, tool(3, "search", inside=outer.span_id)) == [outer.span_id]
+
+
+def test_a_span_around_a_request_that_holds_others_is_that_request() -> None:
+    outermost = chat(1, [HI], OVER, takes=30)
+    outer = chat(1.5, [HI], OVER, takes=20, inside=outermost.span_id, gen_ai__usage__input_tokens=100)
+    over = tool(2, "transfer", result="done", gen_ai__tool__call__id="c1", inside=outer.span_id)
+    last = chat(8, [HI, HANDED], "Snow.", inside=outer.span_id, gen_ai__usage__input_tokens=1)
+    assert answered(outermost, outer, over, last) == [outermost.span_id, last.span_id]
+    assert rows(agent(), outermost, outer, over, last).runs[0].input_tokens == 101

@@ -59,7 +59,7 @@ def _answers(said: Sequence[Message]) -> list[slice]:
             found.append(slice(begun, place))
         if message["role"] == "tool":
             begun = place + 1
-        asked |= {part["id"] for part in parts_of(message, "tool_call") if part.get("id")}
+        asked |= {call_id for part in parts_of(message, "tool_call") if (call_id := part.get("id"))}
     return [*found, slice(begun, place + 1)] if begun <= place else []
 
 

@@ -18,7 +18,6 @@ from retrospan.ingest.interpret.assembly.calls import (
     ToolCall,
     messages_once,
 )
-from retrospan.ingest.interpret.assembly.dedup import single_executions, single_requests
 from retrospan.ingest.interpret.assembly.denied_calls import is_repeated, later_calls
 from retrospan.ingest.interpret.assembly.enveloped_results import open_envelopes
 from retrospan.ingest.interpret.assembly.executed_ids import take_executed_ids
@@ -37,6 +36,8 @@ from retrospan.ingest.interpret.assembly.retelling import Retelling
 from retrospan.ingest.interpret.assembly.retold_calls import with_retold_calls
 from retrospan.ingest.interpret.assembly.retold_models import complete_models
 from retrospan.ingest.interpret.assembly.silent_requests import complete_silent
+from retrospan.ingest.interpret.assembly.single_executions import single_executions
+from retrospan.ingest.interpret.assembly.single_requests import single_requests
 from retrospan.ingest.interpret.assembly.speakers import name_speakers
 from retrospan.ingest.interpret.assembly.told_results import results_beside
 from retrospan.ingest.interpret.assembly.tree import Tree

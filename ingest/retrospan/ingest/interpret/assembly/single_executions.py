@@ -1,122 +1,16 @@
-"""One real request behind two spans: an SDK's span under a framework's, both telling of the same model call."""
+"""One real execution of a tool behind two spans: a client's inside a framework's, a server's in another trace."""
 
 from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Set as AbstractSet
 
 from retrospan.ingest.interpret.assembly.by_time import ByTime
-from retrospan.ingest.interpret.assembly.counted_together import without_totals
-from retrospan.ingest.interpret.assembly.same_request import without_doubles
 from retrospan.ingest.interpret.assembly.tree import Tree
-from retrospan.ingest.interpret.normalize.completion import agree, completed, is_fuller
-from retrospan.ingest.interpret.normalize.message import Message, parts_of
-from retrospan.ingest.interpret.normalize.model_names import is_version
 from retrospan.ingest.interpret.normalize.normalized_span import NormalizedSpan
-from retrospan.ingest.interpret.normalize.operations import named_operation
 from retrospan.ingest.interpret.normalize.same_tool import is_same_tool, same_arguments
 from retrospan.ingest.interpret.normalize.tool_results import response_of
 from retrospan.schemas import semconv
-
-
-def single_requests(tree: Tree) -> list[NormalizedSpan]:
-    """Return one span per real model request, in order.
-
-    A span with exactly one model span below it is the same request: the outer span stands for it, completed by what only
-    the inner one says. A span with several below it is not a request but something around them, as is one that only has
-    the shape of a request and holds one that says what it is; where it has the id of the response of one of them, it
-    completes that one, as it does the only one that did not fail where none of them says what was said.
-    """
-    below: dict[NormalizedSpan, list[NormalizedSpan]] = {}
-    inside: set[NormalizedSpan] = set()
-    inference = [span for span in tree.spans if span.operation == "inference"]
-    if any(not span.is_told for span in inference):
-        # Other spans may tell of the same calls again: those with spans of their own count.
-        for span in inference:
-            span.operation = "other" if span.is_told and not span.is_of_several else "inference"
-        inference = [span for span in inference if span.operation == "inference"]
-    nearest = tree.nearest(lambda span: span.operation == "inference")
-    for span in inference:
-        above = nearest.get(span)
-        if above is not None:
-            below.setdefault(above, []).append(span)
-            inside.add(span)
-    outermost = [span for span in inference if span not in inside]
-    requests = _requests(tree, inference, below)
-    found = [request for span in outermost for request in requests[span][1]]
-    place = {span: number for number, span in enumerate(tree.spans)}
-    return without_totals(tree, without_doubles(tree, sorted(found, key=place.__getitem__), _complete))
-
-
-def _requests(
-    tree: Tree, inference: list[NormalizedSpan], below: dict[NormalizedSpan, list[NormalizedSpan]]
-) -> dict[NormalizedSpan, tuple[NormalizedSpan, list[NormalizedSpan]]]:
-    """Return the first request and all requests that each model span is or holds, told from the innermost outwards."""
-    requests: dict[NormalizedSpan, tuple[NormalizedSpan, list[NormalizedSpan]]] = {}
-    tools = (span for span in tree.spans if span.operation == "tool") if below else ()
-    executed = {span.tool_call_id for span in tools if span.tool_call_id}
-    for span in sorted(inference, key=tree.depth, reverse=True):
-        # Each list is taken once, by the span right around it.
-        inner = [requests.pop(each) for each in below.get(span, [])]
-        if inner and _comes_before(span, [own for _, each in inner for own in each], executed):
-            requests[span] = (span, _joined([[span], *(own for _, own in inner)]))
-            continue
-        if len(inner) > 1 or any(_only_wraps(span, one) for one, _ in inner):
-            answering = [one for one, _ in inner if not one.failed]
-            for one, _ in inner:
-                if one.response_id is not None and one.response_id == span.response_id:
-                    _complete(one, span)  # what is around them tells of one of them as well
-            if len(answering) == 1 < len(inner) and not any(one.input or one.output for one, _ in inner):
-                # The others were tried before it with the same prompt, and failed.
-                _complete(answering[0], span)
-                for one, _ in inner:
-                    one.system, one.input = one.system or span.system, one.input or span.input
-            requests[span] = (inner[0][0], _joined([own for _, own in inner]))
-            continue
-        if inner:
-            ((one, _),) = inner
-            _complete(span, one)
-            one.is_part = True
-        requests[span] = (span, [span])
-    return requests
-
-
-def _comes_before(outer: NormalizedSpan, inner: list[NormalizedSpan], executed: AbstractSet[str]) -> bool:
-    """Tell whether a span is a request of its own with others inside, as one that hands over to an agent which answers
-    while it lasts: it asked for calls that were executed and that none of the others asked for.
-    """
-    own = _ids_asked([outer]) & executed
-    return (
-        bool(own)
-        and own.isdisjoint(_ids_asked(inner))
-        and not any(agree(outer.output, each.output) for each in inner if each.output)
-    )
-
-
-def _ids_asked(spans: list[NormalizedSpan]) -> set[str]:
-    return {
-        part["id"]
-        for span in spans
-        for message in span.output
-        for part in parts_of(message, "tool_call")
-        if "id" in part
-    }
-
-
-def _only_wraps(outer: NormalizedSpan, inner: NormalizedSpan) -> bool:
-    """Tell whether a span has the shape of a request because of the one inside it: a function that passes both on."""
-    named = (named_operation(span.fields, has_parent=True) for span in (outer, inner))
-    return [operation is not None for operation in named] == [False, True]
-
-
-def _joined(lists: list[list[NormalizedSpan]]) -> list[NormalizedSpan]:
-    """Return all of the lists in one; the longest takes in the others, so that no span moves often."""
-    longest = max(lists, key=len)
-    for each in lists:
-        if each is not longest:
-            longest += each
-    return longest
 
 
 def single_executions(tree: Tree) -> list[NormalizedSpan]:
@@ -290,45 +184,3 @@ def _blocks_of(result: object) -> list[dict[str, object]]:
     held = result.get("content") if isinstance(result, dict) and result.get("isError") is not True else None
     blocks = held if isinstance(held, list) else []
     return blocks if all(isinstance(block, dict) and block.get("type") == "text" for block in blocks) else []
-
-
-def _complete(outer: NormalizedSpan, inner: NormalizedSpan) -> None:
-    """Fill what the outer span does not say from the inner one, in place.
-
-    What it returned is not the answer where it tells nothing of a request, and the inner one all: it may be the name of
-    an object.
-    """
-    said = (outer.request_model, outer.response_id, outer.tokens.output)
-    tells_nothing = said == (None, None, None)
-    for name in (
-        "provider",
-        "request_model",
-        "response_model",
-        "response_id",
-        "previous_response_id",
-        "first_chunk_ms",
-        "prompt_name",
-        "prompt_version",
-        "error_type",
-        "error_message",
-    ):
-        if getattr(outer, name) is None:
-            setattr(outer, name, getattr(inner, name))
-    for name in ("system", "tool_definitions", "parameters", "finish_reasons"):
-        if not getattr(outer, name):
-            setattr(outer, name, getattr(inner, name))
-    if agree(outer.output, inner.output):
-        outer.input = _fuller(outer.input, inner.input)
-        outer.output = _fuller(outer.output, inner.output)
-    elif not outer.input and tells_nothing and inner.input and inner.response_id:
-        outer.input, outer.output = inner.input, inner.output
-    if is_version(outer.request_model, inner.request_model) and outer.request_model == outer.response_model:
-        outer.request_model = inner.request_model  # the outer one names what answered
-    outer.stores_history = outer.stores_history or inner.stores_history
-    outer.failed = outer.failed or inner.failed
-    outer.tokens = outer.tokens.completed(inner.tokens)
-
-
-def _fuller(messages: list[Message], other: list[Message]) -> list[Message]:
-    """Return the telling that holds the other, or the first one with what the other says of the same acts."""
-    return other if is_fuller(other, messages) else completed(messages, other)
