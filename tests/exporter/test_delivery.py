@@ -129,6 +129,19 @@ def test_a_span_beyond_the_own_limit_is_reduced_before_it_is_sent(
     assert built.counts().reduced == 1
 
 
+def test_no_password_of_the_address_is_logged(
+    pipeline: MakePipeline, receiver: Receiver, caplog: pytest.LogCaptureFixture
+) -> None:
+    receiver.answer = lambda _: Reply(401, b"")
+    place = receiver.url.removeprefix("http://")
+    built, provider = pipeline(endpoint=f"http://user:s3cr3t@{place}")
+    record(provider, "kept")
+    assert not built.flush(1)
+    assert any("…@" in line for line in lines(caplog))
+    built.shutdown(0)
+    assert not any("s3cr3t" in line for line in lines(caplog))
+
+
 def test_what_is_refused_is_counted_and_reported_once_and_what_follows_is_sent(
     pipeline: MakePipeline, receiver: Receiver, caplog: pytest.LogCaptureFixture
 ) -> None:

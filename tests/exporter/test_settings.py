@@ -8,6 +8,7 @@ from urllib.parse import quote
 
 import pytest
 
+from retrospan.exporter.endpoints import shown
 from retrospan.exporter.settings import Settings
 from retrospan.schemas.errors import ConfigError
 
@@ -142,3 +143,32 @@ def test_an_entry_that_is_not_a_header_is_left_out_and_never_shown(caplog: pytes
     assert settings.headers == {"x": "1", "y": "2 3", "z": "a,b"}
     (line,) = said
     assert "OTEL_EXPORTER_OTLP_HEADERS" in line and SECRET not in line + caplog.text
+
+
+@pytest.mark.parametrize(
+    ("endpoint", "line"),
+    [
+        ("http://u:s3cr3t@h:4318/v1/traces", "http://…@h:4318/v1/traces"),
+        ("u:s3cr3t@h:4317", "…@h:4317"),
+        ("http://h:4318/u@v", "http://h:4318/u@v"),
+        ("http://u:s3cr3t@x@h", "http://…@h"),
+    ],
+)
+def test_an_address_is_shown_without_the_user_and_the_password(endpoint: str, line: str) -> None:
+    assert shown(endpoint) == line
+
+
+@pytest.mark.parametrize("protocol", ["http/protobuf", "grpc"])
+@pytest.mark.parametrize("place", ["h:99999", "h:port", "h h", "[h", ":"])
+def test_an_address_that_cannot_be_used_is_named_without_its_password(protocol: str, place: str) -> None:
+    endpoint = f"http://user:{SECRET}@{place}"
+    with pytest.raises(ConfigError, match="endpoint") as raised:
+        read({"endpoint": endpoint, "protocol": protocol})
+    assert SECRET not in f"{raised.value!r} {raised.value.__cause__!r}"
+    _, said = read({"protocol": protocol}, OTEL_EXPORTER_OTLP_ENDPOINT=endpoint)
+    assert said and SECRET not in " ".join(said)
+
+
+def test_grpc_takes_no_password_in_the_address() -> None:
+    with pytest.raises(ConfigError, match="token"):
+        read({"endpoint": f"http://user:{SECRET}@h:4317", "protocol": "grpc"})

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TypeVar
 
-from retrospan.exporter.endpoints import DEFAULT_ENDPOINTS, endpoint_reader
+from retrospan.exporter.endpoints import DEFAULT_ENDPOINTS, endpoint_reader, shown
 from retrospan.exporter.headers import entries, fit_name, fit_value
 from retrospan.schemas.errors import ConfigError
 
@@ -161,7 +161,7 @@ class _Sources:
             try:
                 return _with_path(read(given), path)
             except ValueError as error:
-                raise ConfigError(f"endpoint={given!r}: {error}.") from None
+                raise ConfigError(f"endpoint={shown(given)!r}: {error}.") from None
         base = self._variable("OTEL_EXPORTER_OTLP_ENDPOINT", read, DEFAULT_ENDPOINTS[protocol])
         return self._variable("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT", read, _with_path(base, path))
 
@@ -218,7 +218,7 @@ class _Sources:
         try:
             return read(text)
         except ValueError as error:
-            self.say(f"{variable}={text!r} is invalid: {error}. Used instead: {default!r}.")
+            self.say(f"{variable}={shown(text)!r} is invalid: {error}. Used instead: {shown(repr(default))}.")
             return default
 
 

@@ -21,6 +21,7 @@ from retrospan.exporter.delivery.records import Signal
 from retrospan.exporter.delivery.requests import ExportRequest
 from retrospan.exporter.delivery.sender import Sender, cure_of
 from retrospan.exporter.delivery.spool import Spool
+from retrospan.exporter.endpoints import shown
 from retrospan.exporter.operating_system import is_own, name_of_user
 from retrospan.exporter.settings import Settings
 from retrospan.schemas.errors import ConfigError, DirectoryInUse, NotFound
@@ -81,7 +82,13 @@ def deliver(
             )
         losses = {signal: Losses(signal.noun) for signal in Signal}
         sender = Sender(
-            outbox, make_transport, settings.endpoint, losses, lambda *_: None, keeps="there", probes=False
+            outbox,
+            make_transport,
+            shown(settings.endpoint),
+            losses,
+            lambda *_: None,
+            keeps="there",
+            probes=False,
         )
         _run(sender, outbox, tell)
         left = spool.waiting()

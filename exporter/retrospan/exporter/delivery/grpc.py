@@ -10,6 +10,7 @@ import grpc
 from retrospan.exporter.delivery.answers import Answer, Fate, delivered, retry_info_seconds, shortened, told
 from retrospan.exporter.delivery.exchange import MOST_ANSWER_BYTES, attempt_seconds, inflated
 from retrospan.exporter.delivery.records import Signal
+from retrospan.exporter.endpoints import shown
 from retrospan.exporter.settings import Settings
 from retrospan.schemas.redaction.walk import fields
 from retrospan.schemas.wire import NotAMessage
@@ -45,7 +46,7 @@ class GrpcTransport:
     """Calls one address over a channel that is kept. Made before a fork it must not be used after it."""
 
     def __init__(self, settings: Settings) -> None:
-        self.target = settings.endpoint
+        self.target = shown(settings.endpoint)
         self._settings = settings
         self._metadata = tuple((name.lower(), value) for name, value in settings.headers.items())
         # Read once: a file that is gone later costs no spans.

@@ -34,6 +34,7 @@ from retrospan.exporter.delivery.exchange import (
     inflated,
 )
 from retrospan.exporter.delivery.records import Signal
+from retrospan.exporter.endpoints import credentials_in, shown
 from retrospan.exporter.settings import Settings
 
 _LATER = {408, 425, 429}
@@ -48,7 +49,7 @@ class HttpTransport:
     """Posts to one URL for each signal over connections that are kept."""
 
     def __init__(self, settings: Settings) -> None:
-        self.target = settings.endpoint
+        self.target = shown(settings.endpoint)
         self._urls = {Signal.TRACES: settings.endpoint, Signal.LOGS: settings.endpoint_of_logs}
         self._settings = settings
         self._headers = {
@@ -84,7 +85,9 @@ class HttpTransport:
             return _unreachable(error)
         except Exception as error:  # noqa: BLE001
             # A URL that cannot be used, a proxy's trouble, an adapter of the user's own.
-            return Answer(Fate.BLOCKED, told(error, self._settings.headers))
+            return Answer(
+                Fate.BLOCKED, told(error, {**self._settings.headers, "endpoint": credentials_in(url)})
+            )
         finally:
             current.reset(token)
 

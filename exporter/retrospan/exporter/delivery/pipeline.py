@@ -33,6 +33,7 @@ from retrospan.exporter.delivery.sender import Sender
 from retrospan.exporter.delivery.spool import Spool
 from retrospan.exporter.delivery.threads import workers
 from retrospan.exporter.delivery.weighing import Entry
+from retrospan.exporter.endpoints import shown
 from retrospan.exporter.operating_system import after_fork_in_child
 from retrospan.exporter.settings import MIB, Settings
 from retrospan.schemas.redaction.rules import Rules
@@ -122,7 +123,7 @@ class Pipeline:
         sender = Sender(
             outbox,
             self._make_transport,
-            self._settings.endpoint,
+            shown(self._settings.endpoint),
             self._losses,
             self._note,
             keeps=where,

@@ -44,6 +44,7 @@ def add_arguments(parser: Parser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     from retrospan.exporter.delivery.estate import deliver
     from retrospan.exporter.delivery.transports import load_transport, made_transport
+    from retrospan.exporter.endpoints import shown
     from retrospan.exporter.settings import Settings
 
     screen = Screen.open(arguments.color)
@@ -64,7 +65,7 @@ def run(arguments: argparse.Namespace) -> int:
     _show(screen, estate, arguments)
     if estate.left:
         raise CollectorUnreachable(
-            f"{counted(estate.left, 'request')} could not be delivered to {settings.endpoint}, and wait in "
+            f"{counted(estate.left, 'request')} could not be delivered to {shown(settings.endpoint)}, and wait in "
             f"{arguments.directory} on: {estate.trouble}"
         )
     if estate.lost:
