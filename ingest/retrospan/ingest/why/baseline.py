@@ -34,6 +34,17 @@ def choose(rows: RunRows) -> Baseline | None:
 
 
 def good_peers(rows: RunRows) -> list[Row]:
+    """Return the good runs around it that begin as it does: where another run stopped, or from the start."""
+    return [row for row in _good(rows) if _goes_on(row) == _goes_on(rows.run)]
+
+
+def _goes_on(run: Row) -> str:
+    """Return how a run goes on from the middle of another one's way, nothing where it does not."""
+    link = str(run["parent_link"] or "")
+    return link if link in ("resumes", "forks") else ""
+
+
+def _good(rows: RunRows) -> list[Row]:
     """Return the runs around it that ended ok, with no failed step and no loop, the nearest first."""
     marked = {str(row["run_id"]) for row in rows.signs}
     return [
@@ -68,6 +79,10 @@ def _why_none(rows: RunRows) -> tuple[str, list[Basis]]:
         return "its input is not on record, so no run can be told to be like it", []
     if not rows.peers:
         return f"no other run {own} is on record", []
+    if not good and _good(rows):
+        link = _goes_on(rows.run)
+        began = f"it {link} another run" if link else "it goes on from no other run"
+        return f"{began}, and no good run {own} around it does that", []
     if not good:
         return f"none of the {counted(len(rows.peers), 'run')} {own} around it went well", []
     nearest = min((_distance(row) for row in good), default=1.0)

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from retrospan.ingest.row_values import text_of, whole
 from retrospan.ingest.why.columns import quote_of
 from retrospan.ingest.why.problems import Problem
+from retrospan.ingest.why.repeats import loop_of
 from retrospan.ingest.why.rows import RunRows
 from retrospan.ingest.why.sentence import Basis, Quote, Row, Sentence
 
@@ -37,8 +38,8 @@ def _of_failure(rows: RunRows, problem: Problem, problems: Sequence[Problem]) ->
     if failure is not None and failure.get("class") is not None:
         named = str(failure["class"])
         said = f"It is of the class {_CLASSES.get(named, named)}."
-        if named == "transient" and any(other.kind == "loop" for other in problems):
-            said += " The run loops, though: trying again is not what helps."
+        if named == "transient" and _tried_in_vain(rows, problem, problems):
+            said += " It was tried again in a loop, though: trying again is not what helps."
         key = {"run_id": rows.run_id, "span_id": text_of(failure, "span_id"), "class": named}
         yield Sentence("class", [said], [Basis("failures", key)], problem.sentence.step, rows.run_id)
     call = problem.call
@@ -55,6 +56,14 @@ def _of_failure(rows: RunRows, problem: Problem, problems: Sequence[Problem]) ->
             rows.run_id,
         )
     yield from _tried_again(rows, call)
+
+
+def _tried_in_vain(rows: RunRows, problem: Problem, problems: Sequence[Problem]) -> bool:
+    """Return whether the failed call begins a loop that did not end with a success."""
+    group = None if problem.call is None else loop_of(rows, problem.call)
+    last = None if group is None else rows.call(group["last_ordinal"])
+    in_loop = any(other.kind == "loop" and other.call is problem.call for other in problems)
+    return in_loop and last is not None and last["status"] == "error"
 
 
 def _of_loop(rows: RunRows, problem: Problem, problems: Sequence[Problem]) -> Iterator[Sentence]:

@@ -23,14 +23,20 @@ CAUSES = {
 }
 
 
-def parting(rows: RunRows) -> Sentence | None:
-    """Return where and why the run left the way of the good one; None where it did not, or was asked something else."""
+def parting(rows: RunRows) -> tuple[Sentence, float] | None:
+    """Return why the run left the way of the good one, and its step there, or what lies before it.
+
+    None where it did not, or was asked something else.
+    """
     row = rows.divergence
     if row is None or row["identical"] or not row["cause"] or row["cause"] == "input":
         return None
     if row["step_a"] is None and row["step_b"] is None:
         return None
-    return _parting(rows, row)
+    step, other = whole(row, "step_b"), whole(row, "step_a")
+    # What it left out is the first difference: until then both counted alike.
+    place = float(step) if step is not None else (other or 0) - 0.5
+    return _parting(rows, row), place
 
 
 def comparison(rows: RunRows) -> Iterator[Sentence]:
@@ -74,18 +80,18 @@ def _given(rows: RunRows, baseline: Baseline) -> dict[str, str]:
 def _parting(rows: RunRows, row: Row) -> Sentence:
     assert rows.baseline is not None, "what was compared has a baseline"
     cause, step, other = str(row["cause"]), whole(row, "step_b"), whole(row, "step_a")
-    where = f"step {step}" if step is not None else "its end"
-    there = f"step {other}" if other is not None else "nothing"
-    said: list[str | Quote] = [
-        f"At {where} it did something else than the good run ",
-        Quote(rows.baseline.run_id),
-        f" at its {there}: {row['aspect'] or 'the step'} differs"
-        if other is not None
-        else ", which had stopped",
-    ]
+    good, aspect = Quote(rows.baseline.run_id), row["aspect"] or "the step"
     ours, theirs = text_of(row, "value_b"), text_of(row, "value_a")
-    if ours is not None or theirs is not None:
-        said += [", ", _value(ours), " instead of ", _value(theirs)]
+    said: list[str | Quote]
+    if step is None:
+        said = ["It left out what the good run ", good, f" did at its step {other}: ", _value(theirs)]
+    elif other is None:
+        said = [f"At step {step} it did what the good run ", good, " did not do there: ", _value(ours)]
+    else:
+        said = [f"At step {step} it did something else than the good run ", good]
+        said.append(f" at its step {other}: {aspect} differs")
+        if ours is not None or theirs is not None:
+            said += [", ", _value(ours), " instead of ", _value(theirs)]
     said.append(f". Cause: {cause}, {CAUSES.get(cause, 'see docs/semantics.md')}.")
     basis = Basis(
         "run_divergence",

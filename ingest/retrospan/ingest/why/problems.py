@@ -1,7 +1,8 @@
 """What went wrong in a run, or stands out in it, in the order in which it happened.
 
-A problem is a failure, a loop, a run that broke off, a value that was out of date when it was read, or lost context in a
-run that did not end well. What only stands out (a call made again, another way than a good run's) is a note.
+A problem is a failure, a loop that came to nothing, a run that broke off, a value that was out of date when it was read,
+or lost context in a run that did not end well. What only stands out (a call made again, another way than a good run's) is
+a note.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from retrospan.ingest.row_values import text_of, whole
 from retrospan.ingest.why.columns import quote_of
 from retrospan.ingest.why.comparison import parting
 from retrospan.ingest.why.ending import ending
-from retrospan.ingest.why.repeats import loops, repeats
+from retrospan.ingest.why.repeats import came_to_something, loops, repeats
 from retrospan.ingest.why.rows import RunRows
 from retrospan.ingest.why.sentence import Basis, Quote, Row, Sentence
 
@@ -48,7 +49,7 @@ def problems_of(rows: RunRows) -> list[Problem]:
 
 def notes_of(rows: RunRows) -> list[Problem]:
     """Return what stands out and need not be wrong, first things first."""
-    found = [*_repeats(rows), *_stale(rows), *_lost(rows), *_unanswered(rows)]
+    found = [*_loops(rows), *_repeats(rows), *_stale(rows), *_lost(rows), *_unanswered(rows)]
     found += _divergence(rows, is_note=rows.run["outcome"] in ("ok", "running"))
     return sorted((note for note in found if note.is_note), key=lambda each: each.order)
 
@@ -115,7 +116,7 @@ def _failed_calls(rows: RunRows) -> Iterator[Problem]:
 
 def _loops(rows: RunRows) -> Iterator[Problem]:
     for sentence, call, place in loops(rows):
-        yield Problem("loop", place, sentence, call)
+        yield Problem("loop", place, sentence, call, is_note=came_to_something(rows, call))
 
 
 def _repeats(rows: RunRows) -> Iterator[Problem]:
@@ -212,4 +213,5 @@ def _divergence(rows: RunRows, *, is_note: bool) -> Iterator[Problem]:
     """Yield where the run left the way of a good one: that need not be wrong where it ended well."""
     found = parting(rows)
     if found is not None:
-        yield Problem("divergence", END if found.step is None else found.step, found, is_note=is_note)
+        sentence, place = found
+        yield Problem("divergence", place, sentence, is_note=is_note)

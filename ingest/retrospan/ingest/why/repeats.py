@@ -36,6 +36,29 @@ def loops(rows: RunRows) -> Iterator[Repeated]:
             yield _empty(rows, group, call)
 
 
+def came_to_something(rows: RunRows, call: Row | None) -> bool:
+    """Return whether the calls that begin with this one ended with another result, or a success, in a run that went well.
+
+    So ends what waits for something, or tries again until it works.
+    """
+    group = None if call is None else loop_of(rows, call)
+    last = None if group is None else rows.call(group["last_ordinal"])
+    if (
+        group is None
+        or last is None
+        or last["status"] != "ok"
+        or rows.run["outcome"] not in ("ok", "running")
+    ):
+        return False
+    return bool(group["failed"]) or (not group["results_unknown"] and (whole(group, "results") or 0) > 1)
+
+
+def loop_of(rows: RunRows, call: Row) -> Row | None:
+    """Return the group of equal calls in a row that begins with this one."""
+    groups = (each for each in rows.groups("arguments") if _is_loop(each))
+    return next((each for each in groups if each["first_ordinal"] == call["ordinal"]), None)
+
+
 def repeats(rows: RunRows) -> Iterator[Repeated]:
     """Yield calls with equal arguments that are not a loop: not in a row, or with other results the second time."""
     listed = rows.own_loops()

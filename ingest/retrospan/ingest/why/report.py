@@ -90,7 +90,8 @@ def _run(rows: RunRows) -> Iterator[Sentence]:
 
 def _went_wrong(rows: RunRows, problems: Sequence[Problem], notes: Sequence[Problem]) -> Iterator[Sentence]:
     if all(problem.kind in NOT_WRONG for problem in problems):
-        none = [Basis(view, {"run_id": rows.run_id}, is_there=False) for view in ("failures", "loops")]
+        views = ("failures",) if any(note.kind == "loop" for note in notes) else ("failures", "loops")
+        none = [Basis(view, {"run_id": rows.run_id}, is_there=False) for view in views]
         own = Basis("runs", {"run_id": rows.run_id, "outcome": text_of(rows.run, "outcome")})
         said = "Nothing went wrong that is on record" + (" so far." if problems else ".")
         if notes:

@@ -8,6 +8,7 @@ from retrospan.ingest.row_values import text_of, whole
 from retrospan.ingest.why.columns import counted
 from retrospan.ingest.why.rows import RunRows
 from retrospan.ingest.why.sentence import Basis, Quote, Sentence
+from retrospan.schemas.attributes import BACKOFF_MS
 
 #: A layer of `missing_layers`: what is not known without it, and the layer of a switch or what to do.
 _LAYERS = {
@@ -18,7 +19,7 @@ _LAYERS = {
     "tool_outputs": ("What a tool returned is not on record", "results"),
     "retry_context": (
         "Why an attempt failed, or how long was waited before the next, is not on record",
-        "state retrospan.retry on the span of the attempt",
+        f"state {BACKOFF_MS} on the span of the attempt, and the error on that of one that fails",
     ),
     "decisions": (
         "Why it chose what it did is not on record: no decision is stated",
