@@ -104,6 +104,17 @@ def test_samples_of_one_population_seldom_differ(views: EmbeddedStore, ask: Ask)
     assert len({row["tenant"] for row in rows if row["drifted"]}) <= 17
 
 
+def test_a_few_runs_of_one_population_seldom_differ_from_many(views: EmbeddedStore, ask: Ask) -> None:
+    """As a canary is compared with the week before it: five of them, of 25 runs each."""
+    baseline = made("week", 300)
+    for number in range(5, 10):
+        write(views, f"canary {number}", "a", baseline)
+        write(views, f"canary {number}", "b", made(f"canary {number}", 25))
+    rows = ask(f"{_ASK} WHERE tenant LIKE 'canary %'")
+    assert {(row["baseline_n"], row["candidate_n"]) for row in rows} == {(300, 25)}
+    assert [(row["tenant"], row["metric"]) for row in rows if row["drifted"]] == []
+
+
 def test_too_few_runs_give_no_verdict(views: EmbeddedStore, ask: Ask) -> None:
     found = compare(views, ask, made("before", 19), made("after", 500, Kind(failing=1.0)))
     [row] = found.values()

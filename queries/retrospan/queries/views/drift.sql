@@ -24,6 +24,27 @@ WITH
     (difference, spread) -> multiIf(spread > 0, difference / spread, difference = 0, 0, sign(difference) * 1e9) AS z_score,
     -- The variance of a share, of its sum and the sum of its squares over so many runs.
     (total, square, runs) -> greatest(square / runs - pow(total / runs, 2), 0) AS variance,
+    -- The same of both sides together, each about its own mean: what chance adds where one side is small, or all alike.
+    (b_total, b_square, b_runs, c_total, c_square, c_runs) -> greatest(
+        b_square - pow(b_total, 2) / b_runs + c_square - pow(c_total, 2) / c_runs,
+        0
+    ) / (b_runs + c_runs - 2) * (1 / b_runs + 1 / c_runs) AS pooled_variance,
+    -- The mixes of runs as vectors, each item by the weight that it has in the divergence; and those about their mean.
+    (seen, items, weights) -> arrayMap(run -> arrayMap((item, weight) -> run[item] / sqrt(weight), items, weights), seen) AS vectors,
+    (seen, mean) -> arrayMap(run -> arrayMap((x, m) -> x - m, run, mean), seen) AS centred,
+    -- In how many independent ways runs differ (Satterthwaite): items of one run come together. Runs are compared with
+    -- eight others, and with themselves as far as few runs can tell no better: that errs to the side of chance.
+    runs -> if(
+        arrayAvg(run -> dotProduct(run, run), runs) > 0,
+        pow(arrayAvg(run -> dotProduct(run, run), runs), 2) / (
+            arrayAvg(run -> pow(dotProduct(run, run), 2), runs) / length(runs)
+                + (1 - 1 / length(runs)) * arrayAvg(
+                    away -> arrayAvg((x, y) -> pow(dotProduct(x, y), 2), runs, arrayRotateLeft(runs, away)),
+                    range(1, 9)
+                )
+        ),
+        1
+    ) AS ways,
     -- How far a number lies on the candidate's side of the baseline's mean.
     (number, b_mean, c_mean) -> if(c_mean > b_mean, number - b_mean, b_mean - number) AS shift,
     -- Of ten bins, how much lies in one; half a run more in each, so that none is empty.
@@ -156,6 +177,15 @@ WITH
             ) AS deciles,
             sumForEachIf(flags, side = 0) AS b_flags,
             sumForEachIf(flags, side = 1) AS c_flags,
+            -- Runs of the baseline by whose mixes it is told how much chance does: 300 likewise.
+            arraySlice(
+                arraySort(
+                    run -> sipHash64(run.1),
+                    groupArrayIf((run_id, [tool_share, transition_share]), side = 0)
+                ),
+                1,
+                300
+            ).2 AS seen,
             lift(b_tools, c_tools, b_runs, c_runs) AS tool_lift,
             lift(b_transitions, c_transitions, b_runs, c_runs) AS transition_lift,
             -- Those of the candidate in which examples are looked for: 500 by chance, always the same.
@@ -172,6 +202,40 @@ WITH
             ) AS candidates
         FROM habits
         GROUP BY tenant
+    ),
+    -- Of both mixes the hundred items that weigh most, and in how many ways runs differ in them.
+    spread AS
+    (
+        SELECT
+            *,
+            arrayMap(
+                (i, items, weights) -> greatest(
+                    ways(
+                        arrayConcat(
+                            centred(
+                                vectors(arrayMap(run -> run[i], seen), items, weights) AS of_baseline,
+                                arrayReduce('avgForEach', of_baseline)
+                            ),
+                            centred(
+                                vectors(arrayMap(run -> run.shares[i], arraySlice(candidates, 1, 300)), items, weights) AS of_candidate,
+                                arrayReduce('avgForEach', of_candidate)
+                            )
+                        )
+                    ),
+                    1
+                ),
+                [1, 2],
+                arrayMap(
+                    (items, weights) -> arraySlice(arrayReverseSort((item, weight) -> weight, items, weights), 1, 100),
+                    [mapKeys(mapAdd(b_tools, c_tools)), mapKeys(mapAdd(b_transitions, c_transitions))] AS all_items,
+                    [
+                        arrayMap(item -> b_tools[item] / b_runs + c_tools[item] / c_runs, all_items[1]),
+                        arrayMap(item -> b_transitions[item] / b_runs + c_transitions[item] / c_runs, all_items[2])
+                    ] AS all_weights
+                ),
+                arrayMap(weights -> arraySlice(arrayReverseSort(weights), 1, 100), all_weights)
+            ) AS freedom
+        FROM samples
     ),
     tested AS
     (
@@ -199,14 +263,10 @@ WITH
                                 greatest(
                                     0.01,
                                     arraySum(
-                                        item -> (
-                                            variance(b[item], b_square[item], b_runs) / b_runs
-                                                + variance(c[item], c_square[item], c_runs) / c_runs
-                                        ) / (b[item] / b_runs + c[item] / c_runs),
+                                        item -> pooled_variance(b[item], b_square[item], b_runs, c[item], c_square[item], c_runs)
+                                            / (b[item] / b_runs + c[item] / c_runs),
                                         mapKeys(mapAdd(b, c))
-                                    ) / (4 * log(2))
-                                        * chi2_quantile(greatest(length(mapAdd(b, c)) - 1, 1))
-                                        / greatest(length(mapAdd(b, c)) - 1, 1)
+                                    ) / (4 * log(2)) * chi2_quantile(freedom[i]) / freedom[i]
                                 ),
                                 b_runs,
                                 c_runs,
@@ -232,7 +292,8 @@ WITH
                             [c_tool_squares, c_transition_squares],
                             [tool_lift, transition_lift]
                         ),
-                        -- The share of each tool, run by run (Welch; from 20 runs a side on, t is normal enough).
+                        -- The share of each tool, run by run (Welch; from 20 runs a side on, t is normal enough). The few runs
+                        -- of a small side can happen to be alike: they are taken to differ as all do.
                         arrayMap(
                             (tool, b, c) -> (
                                 concat('tool_share: ', tool),
@@ -240,8 +301,18 @@ WITH
                                 z_score(
                                     c - b,
                                     sqrt(
-                                        variance(b_tools[tool], b_tool_squares[tool], b_runs) / (b_runs - 1)
-                                            + variance(c_tools[tool], c_tool_squares[tool], c_runs) / (c_runs - 1)
+                                        greatest(
+                                            variance(b_tools[tool], b_tool_squares[tool], b_runs) / (b_runs - 1)
+                                                + variance(c_tools[tool], c_tool_squares[tool], c_runs) / (c_runs - 1),
+                                            pooled_variance(
+                                                b_tools[tool],
+                                                b_tool_squares[tool],
+                                                b_runs,
+                                                c_tools[tool],
+                                                c_tool_squares[tool],
+                                                c_runs
+                                            )
+                                        )
                                     )
                                 ) AS t,
                                 toNullable(erfc(abs(t) / sqrt(2))),
@@ -352,7 +423,7 @@ WITH
                 ),
                 'Array(Tuple(metric String, statistic String, value Float64, p Nullable(Float64), threshold Float64, baseline_n UInt64, candidate_n UInt64, baseline_mean Nullable(Float64), candidate_mean Nullable(Float64), examples Array(Tuple(shows Float64, run_id String))))'
             ) AS tests
-        FROM samples
+        FROM spread
     ),
     listed AS
     (
