@@ -252,6 +252,7 @@ class Following:
             log_number=opened.log_number,
             alone=not opened.shared,
             stopping=self._ending.is_set,
+            set_aside=lambda: self._interpreter.counters.set_aside,
         )
 
     def _retain(self, stack: ExitStack, retention: Retention, admin: Admin) -> None:

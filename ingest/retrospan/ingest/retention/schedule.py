@@ -10,6 +10,7 @@ from contextlib import AbstractContextManager
 from retrospan.ingest.retention.deletion.retention import Retention
 from retrospan.ingest.retention.policy.policy import Policy
 from retrospan.ingest.service import Service
+from retrospan.schemas.errors import WarehouseUnavailable
 
 _LOG = logging.getLogger(__name__)
 _LOOK_SECONDS = 5.0
@@ -56,8 +57,12 @@ class Schedule(Service):
         if self._retention.has_unburied():
             self._retention.finish()
         if self._every and time.monotonic() >= self._next:
-            self._next = time.monotonic() + self._every
-            summary = self._retention.apply(self._policy(), lambda progress: None, by=BY)
+            began, self._next = self._next, time.monotonic() + self._every
+            try:
+                summary = self._retention.apply(self._policy(), lambda progress: None, by=BY)
+            except WarehouseUnavailable:
+                self._next = began  # soon, not in a day: nothing was wrong with what was asked
+                raise
             _LOG.info("retention deleted %d runs under %s", summary.units, summary.policy)
             if altered := summary.archive.get("segments_altered"):
                 _LOG.warning(

@@ -21,6 +21,7 @@ from retrospan.ingest.retention.deletion.tidying import drop_empty_partitions, f
 from retrospan.ingest.retention.policy.candidate import OTHER
 from retrospan.ingest.retention.policy.pins import Pins
 from retrospan.ingest.retention.policy.policy import Policy
+from retrospan.ingest.retention.policy.reading import require_read
 from retrospan.ingest.retention.policy.units import Unit, Units
 from retrospan.ingest.retention.receipts.evidence import Evidence, gather
 from retrospan.ingest.retention.receipts.receipts import Loading, NoteLog, Receipts, receipts_of
@@ -60,8 +61,10 @@ class Retention:
         alone: bool = True,
         clock: Callable[[], int] = time.time_ns,
         stopping: Callable[[], bool] = lambda: False,
+        set_aside: Callable[[], int] = lambda: 0,
     ) -> None:
-        """`fault_of` says whether a segment was altered. `alone`: no other process fills the warehouse. `clock` gives Unix nanoseconds."""
+        """`fault_of` says whether a segment was altered. `alone`: no other process fills the warehouse. `clock` gives Unix
+        nanoseconds. `set_aside` counts the traces that cannot be interpreted, nor be listed as such."""
         self._warehouse = warehouse
         self.log = log
         self._loader = loader
@@ -72,16 +75,22 @@ class Retention:
         self.alone = alone
         self._clock = clock
         self.stopping = stopping
+        self._set_aside = set_aside
 
     def plan(self, policy: Policy, report: Report, *, at: int = 0, listed: bool = False) -> Summary:
         """Say what `apply` would delete now, or at a time (Unix ns). Changes nothing.
 
         With `listed` each run is reported as it is found.
+
+        Raises:
+            ConfigError: the clock was set back.
+            WarehouseUnavailable: the collector stops, or runs that have arrived are not being read.
         """
         now = at or self._clock()
         with closing(self._warehouse.connect()) as store:
             if not at:
                 self._require_clock(store, now)
+            self._require_read(store, report)
             summary = Summary(policy.source, now)
             for page in self._due(store, policy, now, summary):
                 for unit, evidence in page:
@@ -103,6 +112,7 @@ class Retention:
             self._require_clock(store, now)
             receipts = self._receipts(store)
             self._finish(store, report)
+            self._require_read(store, report)
             summary = Summary(policy.source, now)
             for page in self._due(store, policy, now, summary):
                 self._go_on()
@@ -226,6 +236,9 @@ class Retention:
             raise WarehouseUnavailable(
                 "The collector is stopping. Runs with a receipt are deleted; the next `retention apply` deletes the rest."
             )
+
+    def _require_read(self, store: Store, report: Report) -> None:
+        require_read(store, report, self._go_on, self._set_aside)
 
     def _require_clock(self, store: Store, now: int) -> None:
         ((arrived_at, deleted_at),) = typed_rows(store, tuple[int, int], load("newest_times"))
