@@ -1,9 +1,13 @@
 """Fixtures live in the fix_*.py modules beside this file, one subject each."""
 
+import gc
 import os
 
 import pytest
 from hypothesis import settings
+
+# What is collected stays to the end. To look through it for garbage again and again takes a third of the collecting.
+gc.disable()
 
 # How long an example takes decides nothing: the machine may be busy.
 settings.register_profile("any machine", deadline=None)
@@ -49,3 +53,9 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         if _ENGINES.intersection(getattr(item, "fixturenames", ())):
             item.add_marker("engine")
     items.sort(key=lambda item: not item.nodeid.startswith(_LONGEST))
+
+
+def pytest_collection_finish() -> None:
+    """Leave out of every later search for garbage what has been collected."""
+    gc.freeze()
+    gc.enable()

@@ -6,9 +6,11 @@ import ast
 import re
 import sys
 import tomllib
-from collections.abc import Iterator
+from functools import cache
 from importlib.metadata import packages_distributions
 from pathlib import Path
+
+from source_imports import imports_in
 
 TOP = Path(__file__).resolve().parent.parent
 PROJECT = tomllib.loads((TOP / "pyproject.toml").read_text(encoding="utf-8"))
@@ -89,14 +91,18 @@ def imports(*folders: str) -> set[str]:
     }
 
 
-def modules(file: Path) -> Iterator[str]:
-    for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
-        if isinstance(node, ast.Import):
-            yield from (alias.name for alias in node.names)
-        elif isinstance(node, ast.ImportFrom) and node.module:
-            yield from (f"{node.module}.{alias.name}" for alias in node.names)
+@cache
+def modules(file: Path) -> tuple[str, ...]:
+    """What a module imports, each name with its module."""
+    return tuple(
+        alias.name if isinstance(node, ast.Import) else f"{node.module}.{alias.name}"
+        for node in imports_in(ast.parse(file.read_text(encoding="utf-8")))
+        for alias in node.names
+        if isinstance(node, ast.Import) or node.module
+    )
 
 
+@cache
 def distribution_of(module: str) -> str | None:
     """Whose module it is; None for Python's and our own."""
     top = module.partition(".")[0]

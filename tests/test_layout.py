@@ -6,9 +6,11 @@ import ast
 import subprocess
 import sys
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 import pytest
+from source_imports import imports_in
 
 TOP = Path(__file__).resolve().parent.parent
 INGEST = TOP / "ingest/retrospan/ingest"
@@ -225,12 +227,25 @@ def modules(root: str) -> list[Path]:
     return sorted((TOP / root / "retrospan").rglob("*.py"))
 
 
-def imported(tree: ast.AST) -> Iterator[str]:
+@cache
+def tree_of(file: Path) -> ast.Module:
+    """What a module says: most of the tests go through all of them."""
+    return ast.parse(file.read_text(encoding="utf-8"))
+
+
+@pytest.fixture(scope="module", autouse=True)
+def trees() -> Iterator[None]:
+    """Give back what the trees take: a hundred megabytes."""
+    yield
+    tree_of.cache_clear()
+
+
+def imported(file: Path) -> Iterator[str]:
     """Every module a file names in an import, at any depth."""
-    for node in ast.walk(tree):
+    for node in imports_in(tree_of(file)):
         if isinstance(node, ast.Import):
             yield from (alias.name for alias in node.names)
-        elif isinstance(node, ast.ImportFrom):
+        else:
             assert node.level == 0, "imports are absolute"
             yield node.module or ""
             if node.module == "retrospan":
@@ -255,7 +270,7 @@ def test_imports_run_along_the_arrows_only(root: str) -> None:
     files = modules(root)
     assert files
     for file in files:
-        for name in imported(ast.parse(file.read_text(encoding="utf-8"))):
+        for name in imported(file):
             parts = name.split(".")
             if parts[0] == "retrospan" and len(parts) > 1:
                 allowed = ALLOWED[root] | ({"exporter"} if _exports(file) else set())
@@ -266,7 +281,7 @@ def test_the_exporter_is_used_by_these_commands_only() -> None:
     users = {
         str(file.relative_to(INGEST))
         for file in modules("ingest")
-        if any(name.startswith("retrospan.exporter") for name in imported(ast.parse(file.read_text("utf-8"))))
+        if any(name.startswith("retrospan.exporter") for name in imported(file))
     }
     assert users == EXPORTING
 
@@ -299,7 +314,7 @@ def test_only_one_module_makes_files_durable() -> None:
     importers: set[Path] = set()
     for root in ROOTS:
         for file in modules(root):
-            for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
+            for node in ast.walk(tree_of(file)):
                 named = (
                     isinstance(node, ast.Attribute) and node.attr in ("fsync", "fdatasync", "sync_file_range")
                 ) or (isinstance(node, ast.alias) and node.name in ("fsync", "fdatasync"))
@@ -323,6 +338,7 @@ def room_of(module: str) -> str:
     return "/".join(module.split(".")[:-1]) or module
 
 
+@cache
 def arrows() -> dict[str, set[str]]:
     """Which room of `retrospan.ingest` imports which others."""
     found: dict[str, set[str]] = {}
@@ -330,7 +346,7 @@ def arrows() -> dict[str, set[str]]:
         folder = file.relative_to(INGEST).parent
         room = "/".join(folder.parts) or file.stem
         reached = found.setdefault(room, set())
-        for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
+        for node in imports_in(tree_of(file)):
             if not isinstance(node, ast.ImportFrom) or not (node.module or "").startswith("retrospan.ingest"):
                 continue
             for alias in node.names:
@@ -353,7 +369,7 @@ def test_folders_import_what_the_table_says() -> None:
 
 
 def test_no_arrow_between_rooms_leads_back() -> None:
-    rest = arrows()
+    rest = dict(arrows())
     while ends := {room for room, reached in rest.items() if not reached & rest.keys()}:
         rest = {room: reached for room, reached in rest.items() if room not in ends}
     assert not rest, f"these import each other, whatever the way: {sorted(rest)}"
@@ -363,7 +379,7 @@ def test_no_arrow_between_rooms_leads_back() -> None:
 def test_a_constant_is_documented_by_hash_colon_above_it(root: str) -> None:
     for file in modules(root):
         lines = file.read_text(encoding="utf-8").splitlines()
-        body = ast.parse("\n".join(lines)).body
+        body = tree_of(file).body
         for node, follows in zip(body, [*body[1:], None], strict=False):
             if not isinstance(node, ast.Assign | ast.AnnAssign):
                 continue

@@ -5,12 +5,13 @@ from __future__ import annotations
 import json
 import urllib.error
 import urllib.request
-from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from contextlib import asynccontextmanager, contextmanager
 from typing import Any
 
 import anyio
 import pytest
+from anyio.from_thread import start_blocking_portal
 from fix_cli import HOSTILE, LOOP, REFUND
 from mcp import Client, StdioServerParameters, stdio_client
 from mcp_server.asking import COMMAND, environ, over_http, posted, text_of
@@ -24,25 +25,36 @@ async def started(collector: str) -> AsyncIterator[Client]:
         yield client
 
 
-def asked(collector: str, ask: Callable[[Client], Awaitable[Any]]) -> Any:
-    """Return what comes of asking a server."""
-
-    async def run() -> Any:
-        async with started(collector) as client:
-            return await ask(client)
-
-    return anyio.run(run)
+#: Asks a server through its client, and returns what came of it.
+Asked = Callable[[Callable[[Client], Awaitable[Any]]], Any]
 
 
-def test_the_list_of_tools_is_short(collector: str) -> None:
-    found = asked(collector, lambda client: client.list_tools())
+@contextmanager
+def connected(collector: str) -> Iterator[Asked]:
+    """One server, and what asks it."""
+    with (
+        start_blocking_portal() as portal,
+        portal.wrap_async_context_manager(started(collector)) as client,
+    ):
+        yield lambda ask: portal.call(ask, client)
+
+
+@pytest.fixture(scope="module")
+def asked(collector: str) -> Iterator[Asked]:
+    """Asks one server, whatever it was asked before."""
+    with connected(collector) as asked:
+        yield asked
+
+
+def test_the_list_of_tools_is_short(asked: Asked) -> None:
+    found = asked(lambda client: client.list_tools())
     names = ["runs", "why", "show", "state", "diff", "trace", "entity", "sql"]
     assert [tool.name for tool in found.tools] == names
     assert all(tool.annotations.read_only_hint for tool in found.tools)
     assert len(found.model_dump_json(exclude_none=True, by_alias=True)) < 6_000
 
 
-def test_each_tool_says_what_its_command_says(collector: str) -> None:
+def test_each_tool_says_what_its_command_says(asked: Asked) -> None:
     calls: list[tuple[str, dict[str, Any], str]] = [
         ("runs", {"limit": 50}, REFUND[:8]),
         ("why", {"run": LOOP}, "4 times in a row with equal arguments"),
@@ -66,7 +78,7 @@ def test_each_tool_says_what_its_command_says(collector: str) -> None:
     async def ask(client: Client) -> list[Any]:
         return [await client.call_tool(name, given) for name, given, _ in calls]
 
-    for (name, given, expected), result in zip(calls, asked(collector, ask), strict=True):
+    for (name, given, expected), result in zip(calls, asked(ask), strict=True):
         text = text_of(result)
         assert not result.is_error, text
         assert expected in text, (name, given, text)
@@ -75,7 +87,7 @@ def test_each_tool_says_what_its_command_says(collector: str) -> None:
 
 
 @pytest.mark.long
-def test_a_long_answer_is_cut_and_goes_on_where_it_says(collector: str) -> None:
+def test_a_long_answer_is_cut_and_goes_on_where_it_says(asked: Asked) -> None:
     query = "SELECT number AS n, repeat('word ', 40) AS w FROM numbers(500)"
 
     async def ask(client: Client) -> list[str]:
@@ -88,25 +100,25 @@ def test_a_long_answer_is_cut_and_goes_on_where_it_says(collector: str) -> None:
             given = json.loads(again.removesuffix("]")) if found else {}
         return pages
 
-    pages = asked(collector, ask)
+    pages = asked(ask)
     assert len(pages) > 10 and all(len(page) <= 8_000 for page in pages)
     rows = [json.loads(line[2:]) for page in pages for line in page.split("\n") if line.startswith("| ")]
     assert [row["n"] for row in rows] == list(range(500))
 
 
 @pytest.mark.long
-def test_why_fits_into_one_answer(collector: str) -> None:
+def test_why_fits_into_one_answer(asked: Asked) -> None:
     async def ask(client: Client) -> list[str]:
         given = [{"run": run} for run in (REFUND, LOOP, HOSTILE)]
         return [text_of(await client.call_tool("why", each)) for each in given]
 
-    for text in asked(collector, ask):
+    for text in asked(ask):
         assert len(text) <= 8_000 and "[lines " not in text and "What is not known" in text
 
 
 @pytest.mark.parametrize("tool", ["show", "why"])
-def test_text_that_gives_orders_stays_quoted(collector: str, tool: str) -> None:
-    text = text_of(asked(collector, lambda client: client.call_tool(tool, {"run": HOSTILE, "full": True})))
+def test_text_that_gives_orders_stays_quoted(asked: Asked, tool: str) -> None:
+    text = text_of(asked(lambda client: client.call_tool(tool, {"run": HOSTILE, "full": True})))
     assert all(line.startswith(("| ", "|+ ", "|! ", "[lines ")) for line in text.splitlines())
     assert "\x1b" not in text
 
@@ -131,9 +143,9 @@ def test_text_that_gives_orders_stays_quoted(collector: str, tool: str) -> None:
     ],
 )
 def test_what_cannot_be_answered_is_an_error_that_says_why(
-    collector: str, name: str, given: dict[str, Any], words: str
+    asked: Asked, name: str, given: dict[str, Any], words: str
 ) -> None:
-    result = asked(collector, lambda client: client.call_tool(name, given))
+    result = asked(lambda client: client.call_tool(name, given))
     assert result.is_error
     assert words in text_of(result)
     assert "Traceback" not in text_of(result)
@@ -163,5 +175,6 @@ def test_over_http_nobody_reaches_it_under_another_name(collector: str) -> None:
 
 
 def test_a_collector_that_is_away_is_named() -> None:
-    result = asked("http://127.0.0.1:9", lambda client: client.call_tool("runs", {}))
+    with connected("http://127.0.0.1:9") as asked:
+        result = asked(lambda client: client.call_tool("runs", {}))
     assert result.is_error and "127.0.0.1:9" in text_of(result)
