@@ -20,12 +20,14 @@ from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTrace
 from opentelemetry.proto.trace.v1.trace_pb2 import ScopeSpans, Span
 
 from bench.agents import BASE_NS, TOOLS, Value, set_attribute
-from bench.words import Words
+from bench.words import STREAM_WORDS, Words
 
 #: Messages that a chat repeats.
 WINDOW = 20
 #: Characters of a message's text: such a run has about 3 KB per span.
 TEXT = 250
+#: Of the stream that the texts are cut from: a hundred times what they take.
+LEAST_WORDS, WORDS_PER_SPAN = 10_000, 2_000
 _MS = 1_000_000
 
 
@@ -39,7 +41,8 @@ class LongRun:
         # Runs of one seed say the same; only their ids differ.
         ids = random.Random(seed * 2 + bool(odd_step))
         self.trace_id, self._root_id = ids.randbytes(16), ids.randbytes(8)
-        self._ids, self._words = ids, Words(seed)
+        self._ids = ids
+        self._words = Words(seed, min(STREAM_WORDS, LEAST_WORDS + WORDS_PER_SPAN * spans))
         self._now = BASE_NS + seed * 86_400_000 * _MS
         self._recent: deque[str] = deque(maxlen=WINDOW)
 
