@@ -226,25 +226,27 @@ def test_a_bit_flipped_in_the_archive_costs_no_more_than_its_segment(archived: P
     log.close()
 
 
+@pytest.mark.parametrize("loaded", [0, 40])
 @pytest.mark.parametrize("content", [b"", bytes(2000)])
 @pytest.mark.requirement("R06")
-def test_an_emptied_or_zeroed_archive_is_reported(archived: Path, content: bytes) -> None:
+def test_an_emptied_or_zeroed_archive_is_reported(archived: Path, content: bytes, loaded: int) -> None:
     victim = sorted((archived / "archive").iterdir())[2]
     gone = set(range(int(victim.name[:20]), int(victim.name[21:41]) + 1))
     victim.write_bytes(content)
-    log = open_log(archived)
+    log = open_log(archived, loaded_sequence=loaded)
     assert contents(log).keys() == EXPECTED.keys() - gone
     assert log.recovery.lost_records == len(gone)
     assert victim.name in log.recovery.reason
     log.close()
 
 
+@pytest.mark.parametrize("loaded", [0, 40])
 @pytest.mark.requirement("R06")
-def test_a_missing_archive_is_counted(archived: Path) -> None:
+def test_a_missing_archive_is_counted(archived: Path, loaded: int) -> None:
     victim = sorted((archived / "archive").iterdir())[2]
     gone = set(range(int(victim.name[:20]), int(victim.name[21:41]) + 1))
     victim.unlink()
-    log = open_log(archived)
+    log = open_log(archived, loaded_sequence=loaded)
     assert contents(log).keys() == EXPECTED.keys() - gone
     assert log.recovery.lost_records == len(gone)
     log.close()

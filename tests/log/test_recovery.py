@@ -169,6 +169,29 @@ def test_a_missing_segment_is_counted_and_the_others_are_read(tmp_path: Path) ->
     log.close()
 
 
+@pytest.mark.parametrize("place", [0, -1])
+@pytest.mark.requirement("R06")
+def test_a_missing_segment_is_counted_though_its_records_are_loaded(tmp_path: Path, place: int) -> None:
+    segments = written(tmp_path, [b"%03d" % number * 100 for number in range(30)], segment_bytes=1000)
+    begins = [*(int(segment.stem) for segment in segments), 31]
+    gone = begins[place % len(segments) + 1] - begins[place % len(segments)]
+    segments[place].unlink()
+    log = open_log(tmp_path, loaded_sequence=30)
+    assert log.recovery.lost_records == gone
+    assert log.append(tenant="default", traces=b"next") == 31
+    log.close()
+
+
+@pytest.mark.requirement("R06")
+def test_a_log_that_is_gone_is_missed_by_who_has_loaded_it(tmp_path: Path) -> None:
+    for segment in written(tmp_path, BODIES):
+        segment.unlink()
+    log = open_log(tmp_path, loaded_sequence=3)
+    assert log.recovery.lost_records == 3
+    assert "records up to 3 were loaded" in log.recovery.reason
+    log.close()
+
+
 @pytest.mark.requirement("R06")
 def test_a_sealed_segment_that_lost_its_end_is_left_alone_and_counted(tmp_path: Path) -> None:
     segments = written(tmp_path, [b"%03d" % number * 100 for number in range(30)], segment_bytes=1000)

@@ -3,11 +3,13 @@
 - A tail without any whole record behind it is cut off the last segment and put aside as `<segment>.<offset>.torn`:
   it was most likely never acknowledged, but nobody can be sure, so its bytes are kept.
 - A damaged record with whole ones behind it stays where it is and is left out of every read.
-- Sequences that are nowhere to be found are counted as lost.
+- Sequences that are nowhere to be found are counted as lost, also those that are known to have been loaded.
+- A plain segment that is only the beginning of its archive is removed: it is a copy made while the segment was written.
 """
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -15,6 +17,8 @@ from retrospan.ingest.durable_files import Files
 from retrospan.ingest.log.archive import DIRECTORY, archived_in, opened
 from retrospan.ingest.log.segment import Segment, Survey, begins_with, segments_in, survey
 from retrospan.ingest.log.tombstones import Tombstones
+
+_AT_ONCE = 4 << 20
 
 
 @dataclass(slots=True)
@@ -58,10 +62,14 @@ def recover(directory: Path, files: Files, *, loaded_sequence: int = 0) -> Recov
     """Survey a log directory, cut a torn tail, and say what is there.
 
     Segments wholly at or below `loaded_sequence` are in the warehouse already; their checksums are verified when
-    they are read again, not here.
+    they are read again, not here. Where nothing was loaded the log may begin with any record.
     """
     recovery = Recovery()
     removed = Tombstones.read(directory / DIRECTORY)
+
+    def gap(after: int, before: int) -> int:
+        return removed.missing(after, before) if after or loaded_sequence else 0
+
     segments = _all_segments(directory, files, recovery, removed)
     last_sequence = last_arrived_at = 0
     for position, segment in enumerate(segments):
@@ -69,18 +77,21 @@ def recover(directory: Path, files: Files, *, loaded_sequence: int = 0) -> Recov
         before = None if newest else segments[position + 1].first
         if before is not None and before - 1 <= loaded_sequence and position < len(segments) - 2:
             segment.last = segment.last or before - 1
+            _note_missing(recovery, segment, gap(last_sequence, segment.first))
+            if segment.size == 0:
+                _note_missing(recovery, segment, segment.last - segment.first + 1)
             last_sequence = segment.last
             continue
         if segment.packed:
             # Verified when it was archived, and again when it is read.
-            _note_missing(recovery, segment, removed.missing(last_sequence, segment.first))
+            _note_missing(recovery, segment, gap(last_sequence, segment.first))
             if segment.size == 0:
                 _note_missing(recovery, segment, segment.last - segment.first + 1)
             last_sequence = segment.last
             continue
         with opened(segment) as descriptor:
             found = survey(descriptor, first=segment.first, before=before, size=segment.size)
-        _note_gap(recovery, segment, found, removed.missing(last_sequence, segment.first))
+        _note_gap(recovery, segment, found, gap(last_sequence, segment.first))
         if newest:
             _cut_tail(segment, found, files, recovery)
             if found.last is not None:
@@ -92,6 +103,11 @@ def recover(directory: Path, files: Files, *, loaded_sequence: int = 0) -> Recov
         if found.last is not None:
             segment.last = last_sequence = found.last.sequence
             last_arrived_at = max(last_arrived_at, found.last.arrived_at)
+    if last_sequence < loaded_sequence and (lost := gap(last_sequence, loaded_sequence + 1)):
+        recovery.lost_records += lost
+        recovery.reasons.append(
+            f"the log ends with record {last_sequence}, but records up to {loaded_sequence} were loaded: {lost} are missing"
+        )
     kept = [segment for segment in segments if segment.last]
     for segment in segments:
         if not segment.last and segment.size == 0:
@@ -105,7 +121,8 @@ def recover(directory: Path, files: Files, *, loaded_sequence: int = 0) -> Recov
 
 def _all_segments(directory: Path, files: Files, recovery: Recovery, removed: Tombstones) -> list[Segment]:
     """Plain and archived segments in order. Of one that is there as both, the plain one counts, unless it is shorter:
-    then the log was copied while the segment was written, and the archive after that.
+    then the log was copied while the segment was written, and the archive after that. Were it left there, it would
+    count again once retention has made the archive the shorter one.
 
     What a plain one holds is stated by its first record; its name, where that is damaged.
     """
@@ -128,8 +145,19 @@ def _all_segments(directory: Path, files: Files, recovery: Recovery, removed: To
             archived[segment.first] = segment
     for first, segment in archived.items():
         if first in plain and plain[first].size < segment.size:
-            del plain[first]
+            shorter = plain.pop(first)
+            if _begins_alike(shorter, segment):
+                files.remove(shorter.path)
     return [segment for _, segment in sorted((archived | plain).items())]
+
+
+def _begins_alike(shorter: Segment, archived: Segment) -> bool:
+    with opened(shorter) as one, opened(archived) as other:
+        for at in range(0, shorter.size, _AT_ONCE):
+            length = min(_AT_ONCE, shorter.size - at)
+            if os.pread(one, length, at) != os.pread(other, length, at):
+                return False
+    return True
 
 
 def _note_gap(recovery: Recovery, segment: Segment, found: Survey, missing: int) -> None:

@@ -50,11 +50,6 @@ class Tombstones:
         return any(a <= first and last <= b for a, b in self.ranges)
 
     def missing(self, after: int, before: int) -> int:
-        """Return how many sequences between two that are there are gone without having been removed.
-
-        `after` 0 is the beginning of the log: what is not there was never known.
-        """
-        if not after:
-            return 0
+        """Return how many sequences between two are gone without having been removed."""
         gone = sum(max(0, min(b, before - 1) - max(a, after + 1) + 1) for a, b in self.ranges)
         return max(0, before - after - 1 - gone)
