@@ -79,3 +79,24 @@ def test_a_segment_that_was_altered_after_its_receipt_stays_as_it_is(keeper: Kee
     assert [line["where"] for line in wrong] == [f"log/archive/{forged.path.name}"]
     assert "before or after the deletion" in str(wrong[0]["wrong"])
     assert summary["segments_removed"] == others and summary["segments_altered"] == 1
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("gone", [False, True])
+def test_a_segment_that_is_damaged_or_missing_is_named_and_the_others_are_cleansed(
+    keeper: Keeper, gone: bool
+) -> None:
+    victim, *others = keeper.log.archived(keeper.loader.loaded_sequence)
+    content = bytearray(victim.path.read_bytes())
+    content[len(content) // 2] ^= 1
+    victim.path.unlink() if gone else victim.path.write_bytes(content)
+    keeper.after(8)
+    wrong, summary = apply(keeper)
+    assert [line["where"] for line in wrong] == [f"log/archive/{victim.path.name}"]
+    assert ("is missing" if gone else "is damaged from byte") in str(wrong[0]["wrong"])
+    assert summary["runs"] == 16 and summary["segments_altered"] == 1
+    named = {
+        subject for (subject,) in keeper.rows("SELECT subject FROM retention_log WHERE what = 'segment'")
+    }
+    assert named and named <= {other.path.name for other in others}
+    assert apply(keeper)[0] == wrong, "it is said every time"

@@ -22,7 +22,10 @@ _AT_ONCE = 4 << 20
 
 @dataclass(frozen=True, slots=True)
 class Rewritten:
-    """The rewritten content of a segment. `path` is the plain file with it; None if nothing is left."""
+    """The rewritten content of a segment. `path` is the plain file with it; None if nothing is left.
+
+    `intact` is how many bytes could be read: fewer than the segment has when it is damaged, and then nothing is changed.
+    """
 
     segment: Segment
     path: Path | None
@@ -30,6 +33,7 @@ class Rewritten:
     hash_before: str
     hash_after: str
     changed: bool
+    intact: int
 
 
 def rewrite(segment: Segment, change: Callable[[bytes], bytes | None], files: Files) -> Rewritten:
@@ -40,13 +44,12 @@ def rewrite(segment: Segment, change: Callable[[bytes], bytes | None], files: Fi
     """
     path = segment.path.with_name(segment.path.name + ".plain.new")
     before, after = hashlib.sha256(), hashlib.sha256()
-    size, changed = 0, False
+    size, at, changed = 0, 0, False
     if path.exists():
         files.remove(path)
     target = files.create(path)
     try:
         with opened(segment) as descriptor:
-            at = 0
             while at < segment.size:
                 chunk, intact = read_frames(descriptor, at, segment.size, None, _AT_ONCE)
                 if chunk is None or not intact:
@@ -71,7 +74,9 @@ def rewrite(segment: Segment, change: Callable[[bytes], bytes | None], files: Fi
     if not changed or not size:
         files.remove(path)
     digest = after.hexdigest() if size else ""
-    return Rewritten(segment, path if changed and size else None, size, before.hexdigest(), digest, changed)
+    return Rewritten(
+        segment, path if changed and size else None, size, before.hexdigest(), digest, changed, at
+    )
 
 
 def drop(rewritten: Rewritten, files: Files) -> None:

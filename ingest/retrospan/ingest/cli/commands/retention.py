@@ -19,7 +19,7 @@ from retrospan.schemas.errors import ConfigError, PermanentError
 
 HELP = Help(
     job="Show what the policy would delete (plan), or delete exactly that (apply), with a receipt for each deletion.",
-    exits="0 planned or done, 1 an altered segment of the log was left alone, 2 wrong use or trouble, such as a refused policy",
+    exits="0 planned or done, 1 a segment of the log that is not what was loaded was left alone, 2 wrong use or trouble, such as a refused policy",
     examples=(
         "retrospan retention plan",
         "retrospan retention plan --policy keep.toml --at 2026-12-24",
@@ -114,7 +114,7 @@ _NOTES = (
     ("segments_rewritten", "segments of the log rewritten"),
     (
         "segments_altered",
-        "segments of the log left alone: they were altered (`retrospan verify --full`)",
+        "segments of the log left alone: altered, damaged or missing (`retrospan verify --full`)",
     ),
 )
 

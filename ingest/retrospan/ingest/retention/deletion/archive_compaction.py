@@ -1,9 +1,9 @@
 """Removes the bytes of deleted runs and payloads from the log's archive, segment by segment.
 
 A segment of which nothing is kept is deleted; any other is rewritten without them. The receipt, with the hash of the
-content before and after, is durable before the file changes. A segment that has changed since it was loaded is left
-alone and reported: a receipt would certify the alteration. The newest part of the log, which is not archived yet, is
-left for the next time.
+content before and after, is durable before the file changes. A segment that has changed since it was loaded, is damaged
+or is missing, is left alone and reported: a receipt would certify the alteration. The newest part of the log, which is
+not archived yet, is left for the next time.
 """
 
 from __future__ import annotations
@@ -77,8 +77,8 @@ class ArchiveCompaction:
     ) -> dict[str, int]:
         """Cleanse every segment whose last record arrived before a time (Unix ns) and that holds what was deleted.
 
-        Returns how many segments were removed, rewritten, and left because somebody altered them, and how many bytes of
-        disk that gave back. Those that were altered are reported, with what is wrong.
+        Returns how many segments were removed, rewritten, and left because they are not what was loaded, and how many bytes
+        of disk that gave back. Those that were left are reported, with what is wrong.
         """
         done = {"segments_removed": 0, "segments_rewritten": 0, "segments_altered": 0, "archive_bytes": 0}
         log_number = self._receipts.log_number
@@ -94,17 +94,20 @@ class ArchiveCompaction:
             between = {"first": base + segment.first, "last": base + segment.last}
             rows = typed_rows(store, Deleted, load("graves_between"), between)
             known = told.get(segment.path.name)
-            if not rows or not self._is_due(segment, max(row.deleted_at for row in rows), known, before):
+            if not rows:
                 continue
-            rewritten = rewrite(segment, cleanser_of(rows), self._files)
-            if not rewritten.changed:
-                continue
-            if fault := self._fault_of(store, segment, go_on):
-                drop(rewritten, self._files)
+            try:
+                if not self._is_due(segment, max(row.deleted_at for row in rows), known, before):
+                    continue
+                rewritten = rewrite(segment, cleanser_of(rows), self._files)
+                fault = self._fault(store, rewritten, go_on)
+            except FileNotFoundError as gone:
+                fault = f"{gone.filename} is missing"
+            if fault:
                 done["segments_altered"] += 1
                 report({"where": f"log/{DIRECTORY}/{segment.path.name}", "wrong": fault})
-                continue
-            self._put_back(rewritten, known, now, by, done)
+            elif rewritten.changed:
+                self._put_back(rewritten, known, now, by, done)
         return done
 
     def _is_due(self, segment: Segment, newest: int, known: Told | None, before: int) -> bool:
@@ -113,6 +116,17 @@ class ArchiveCompaction:
         if last_arrival >= before:
             return False
         return known is None or newest > known[0] or digest == known[1]
+
+    def _fault(self, store: Store, rewritten: Rewritten, go_on: Callable[[], None]) -> str:
+        """Return why a segment must stay as it is, '' where nothing says so; its new content is dropped then."""
+        segment, fault = rewritten.segment, ""
+        if rewritten.intact < segment.size:
+            fault = f"is damaged from byte {rewritten.intact:,} on: what was deleted may still be in it"
+        elif rewritten.changed:
+            fault = self._fault_of(store, segment, go_on)
+        if fault:
+            drop(rewritten, self._files)
+        return fault
 
     def _put_back(
         self, rewritten: Rewritten, known: Told | None, now: int, by: str, done: dict[str, int]
