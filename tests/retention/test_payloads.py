@@ -8,6 +8,7 @@ from typing import cast
 import pytest
 from keeping import Keeper, agent_run, trace_of
 from opentelemetry.proto.collector.logs.v1.logs_service_pb2 import ExportLogsServiceRequest
+from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
 from opentelemetry.proto.trace.v1.trace_pb2 import Span, Status
 
 from retrospan.ingest.interpret.rows.lists import TABLES
@@ -173,7 +174,7 @@ def test_a_death_between_the_bare_rows_and_the_deletion(
     delete = Deleter._delete
 
     def die(self: Deleter, store: object, statement: str, *rest: object) -> None:
-        if statement == "delete_unbared":
+        if statement.startswith("delete_unbared"):
             raise WarehouseUnavailable("killed here")
         delete(self, store, statement, *rest)  # type: ignore[arg-type]  # passed on as they came
 
@@ -189,6 +190,33 @@ def test_a_death_between_the_bare_rows_and_the_deletion(
     assert keeper.rows(_SHAPE) == before
     assert keeper.rows("SELECT max(variants) FROM spans") == [[1]]
     assert keeper.retention.look_again() == 0
+
+
+@pytest.mark.long
+def test_a_sender_that_writes_the_mark_itself_keeps_no_payload_by_it(
+    warehouse: EmbeddedWarehouse, tmp_path: Path
+) -> None:
+    keeper = Keeper(warehouse, tmp_path, segment_bytes=3_000)
+    spans = ExportTraceServiceRequest.FromString(agent_run("marked", "ok"))
+    for span in spans.resource_spans[0].scope_spans[0].spans:
+        span.attributes.add(key="retrospan.redacted").value.string_value = MARK
+    logs = ExportLogsServiceRequest.FromString(said_log("marked"))
+    for record in logs.resource_logs[0].scope_logs[0].log_records:
+        record.attributes.add(key="retrospan.redacted").value.string_value = MARK
+    keeper.send([spans.SerializeToString()])
+    keeper.log.append(tenant="default", logs=logs.SerializeToString(), items=1)
+    keeper.send([agent_run("golden-last", "golden", payload=8_000), agent_run("golden-newest", "golden")])
+    keeper.settle()
+    assert keeper.archive() > 1
+    keeper.after(3)
+    assert keeper.apply(POLICY) == [trace_of("marked")]
+    keeper.settle()
+    assert where(keeper, "question marked") == []
+    assert keeper.apply(POLICY) == [] and keeper.retention.look_again() == 0
+    rows = keeper.rows(_RAW)
+    keeper.reload()
+    assert where(keeper, "question marked") == [] and keeper.rows(_RAW) == rows
+    keeper.close()
 
 
 @pytest.mark.long
@@ -243,6 +271,8 @@ def test_a_bare_span_keeps_what_is_listed_and_nothing_else() -> None:
     assert strip_span(data + group) == strip_span(data)
     bare = strip_span(data + b"\xfa\x3e\x06secret")  # a field that no release has
     assert b"secret" not in bare and strip_span(bare) is bare
+    span.attributes.add(key="retrospan.redacted").value.string_value = MARK
+    assert strip_span(span.SerializeToString()) == bare, "whoever sends may write the mark"
     left = Span.FromString(bare)
     assert [attribute.key for attribute in left.attributes] == [
         "gen_ai.request.model",

@@ -25,7 +25,10 @@ from retrospan.schemas.typed_rows import typed_column, typed_rows
 
 #: Tables of what was sent, by trace.
 SENT = ("raw_spans", "raw_logs", "raw_resent", "arrivals")
-_WITH_PAYLOADS = {"raw_spans": "insert_bare_spans", "raw_logs": "insert_bare_logs"}
+_WITH_PAYLOADS = {
+    "raw_spans": ("insert_bare_spans", "delete_unbared_spans"),
+    "raw_logs": ("insert_bare_logs", "delete_unbared_logs"),
+}
 #: The same rows may be put back after a rebuild, and histories are long: no block is skipped, and blocks are small.
 _PUT: Settings = {"insert_deduplicate": 0, "max_block_size": 256, "min_insert_block_size_bytes": 32 << 20}
 #: Rows are masked at once and leave the disk when parts are merged or rewritten; the default would rewrite them now.
@@ -97,11 +100,12 @@ class Deleter:
             "tenant": tenant,
             "trace_ids": list(arrivals),
             "arrivals": list(arrivals.values()),
+            "kept": sorted(kept_attributes()),
             "mark": MARK,
         }
-        for table, statement in _WITH_PAYLOADS.items():
-            store.command(load(statement), {**named, "kept": sorted(kept_attributes())}, _PUT)  # type: ignore[dict-item]  # as in _delete
-            self._delete(store, "delete_unbared", table, named)
+        for table, (insertion, deletion) in _WITH_PAYLOADS.items():
+            store.command(load(insertion), named, _PUT)  # type: ignore[arg-type]  # as in _delete
+            self._delete(store, deletion, table, named)
 
     def _hide(self, store: Store, tenant: str, run_ids: list[str], trace_ids: list[str]) -> int:
         """Point every run to nothing; returns the generation before which everything may go."""

@@ -16,7 +16,7 @@ from retrospan.ingest.load.batches import ReadableLog
 from retrospan.ingest.load.chain import Chains
 from retrospan.ingest.retention.deletion.archive_compaction import ArchiveCompaction, ArchivedLog, FaultOf
 from retrospan.ingest.retention.deletion.deleter import Deleter, Deletion
-from retrospan.ingest.retention.deletion.strip import MARK
+from retrospan.ingest.retention.deletion.strip import MARK, kept_attributes
 from retrospan.ingest.retention.deletion.tidying import drop_empty_partitions, forget_hidden_runs, write_anew
 from retrospan.ingest.retention.policy.candidate import OTHER
 from retrospan.ingest.retention.policy.pins import Pins
@@ -30,7 +30,7 @@ from retrospan.ingest.retention.sql import load
 from retrospan.ingest.warehouse.warehouse import Warehouse
 from retrospan.schemas.errors import ConfigError, WarehouseUnavailable
 from retrospan.schemas.retention_tables import Receipt
-from retrospan.schemas.store import Store
+from retrospan.schemas.store import Parameters, Store
 from retrospan.schemas.typed_rows import typed_column, typed_rows
 
 Report = Callable[[Mapping[str, object]], None]
@@ -156,7 +156,8 @@ class Retention:
         deletion. Returns how many rows there were."""
         with closing(self._warehouse.connect()) as store:
             (rows,) = typed_column(store, int, load("rows_still_there"))
-            (payloads,) = typed_column(store, int, load("payloads_still_there"), {"mark": MARK})
+            asked: Parameters = {"kept": sorted(kept_attributes()), "mark": MARK}
+            (payloads,) = typed_column(store, int, load("payloads_still_there"), asked)
         number = rows + payloads
         if number:
             self._chains.note_applied(0)

@@ -211,8 +211,6 @@ def _bare(
 ) -> bytes:
     kept: list[bytes] = []
     for each in fields(data):
-        if each.number == attributes and each.content == _MARKED:
-            return data
         if each.number in parts and each.wire_type == DELIMITED:
             inner, inner_plain = parts[each.number]
             content = b"".join(
@@ -223,7 +221,9 @@ def _bare(
             kept.append(delimited(each.number, content))
         elif each.number in plain or _stays(each, attributes):
             kept.append(each.whole)
-    return b"".join(kept) + delimited(attributes, _MARKED)
+    bare = b"".join(kept) + delimited(attributes, _MARKED)
+    # Whether it is bare is not told by the mark: whoever sends may write it.
+    return data if bare == data else bare
 
 
 def _stays(each: Field, attributes: int) -> bool:

@@ -1,5 +1,6 @@
 -- title: put the log records of some traces beside themselves without their payloads, those that are not bare yet
 -- The hash is made as in raw_logs_from_landing, so that the same bytes loaded from the log give the same rows.
+-- Whoever sends may write the mark: bare is what has nothing but what is kept.
 -- params: tenant String, trace_ids Array(String), arrivals Array(Int64) (Unix ns, one for each: what came until then), kept Array(String) (keys), mark String (value of retrospan.redacted on what is bare)
 -- returns: nothing
 INSERT INTO raw_logs
@@ -60,5 +61,9 @@ FROM
     WHERE tenant = {tenant:String}
         AND trace_id IN {trace_ids:Array(String)}
         AND toUnixTimestamp64Nano(arrived_at) <= transform(trace_id, {trace_ids:Array(String)}, {arrivals:Array(Int64)}, toInt64(0))
-        AND NOT arrayExists(a -> tupleElement(a, 1) = 'retrospan.redacted' AND tupleElement(a, 3) = {mark:String}, attributes)
+        AND NOT (
+            arrayCount(a -> tupleElement(a, 1) = 'retrospan.redacted', attributes) = 1
+            AND arrayAll(a -> has({kept:Array(String)}, tupleElement(a, 1)) OR (tupleElement(a, 1) = 'retrospan.redacted' AND tupleElement(a, 2) = 'string' AND tupleElement(a, 3) = {mark:String}), attributes)
+            AND tupleElement(body, 1) = 'unset'
+        )
 )

@@ -1,5 +1,5 @@
 -- title: how many spans there are whose payloads, receipts of the last week say, are gone
--- params: mark String (value of retrospan.redacted on what is bare)
+-- params: kept Array(String) (keys), mark String (value of retrospan.redacted on what is bare)
 -- returns: number UInt64
 SELECT count() AS number
 FROM raw_spans AS s
@@ -20,4 +20,10 @@ WHERE s.arrived_at <= r.last_arrival
         FROM receipts
         WHERE what = 'payloads' AND deleted_at > now() - INTERVAL 7 DAY
     )
-    AND NOT arrayExists(a -> tupleElement(a, 1) = 'retrospan.redacted' AND tupleElement(a, 3) = {mark:String}, s.attributes)
+    AND NOT (
+        arrayCount(a -> tupleElement(a, 1) = 'retrospan.redacted', s.attributes) = 1
+        AND arrayAll(a -> has({kept:Array(String)}, tupleElement(a, 1)) OR (tupleElement(a, 1) = 'retrospan.redacted' AND tupleElement(a, 2) = 'string' AND tupleElement(a, 3) = {mark:String}), s.attributes)
+        AND s.status_message = ''
+        AND arrayAll(e -> arrayAll(a -> has({kept:Array(String)}, tupleElement(a, 1)), tupleElement(e, 3)), s.events)
+        AND arrayAll(l -> arrayAll(a -> has({kept:Array(String)}, tupleElement(a, 1)), tupleElement(l, 5)), s.links)
+    )

@@ -1,0 +1,12 @@
+-- title: delete the log records of some traces that arrived up to a time of each and still have their payload
+-- params: table Identifier, tenant String, trace_ids Array(String), arrivals Array(Int64) (Unix ns, one for each), kept Array(String) (keys), mark String (value of retrospan.redacted on what is bare)
+-- returns: nothing
+DELETE FROM {table:Identifier}
+WHERE tenant = {tenant:String}
+    AND trace_id IN {trace_ids:Array(String)}
+    AND toUnixTimestamp64Nano(arrived_at) <= transform(trace_id, {trace_ids:Array(String)}, {arrivals:Array(Int64)}, toInt64(0))
+    AND NOT (
+        arrayCount(a -> tupleElement(a, 1) = 'retrospan.redacted', attributes) = 1
+        AND arrayAll(a -> has({kept:Array(String)}, tupleElement(a, 1)) OR (tupleElement(a, 1) = 'retrospan.redacted' AND tupleElement(a, 2) = 'string' AND tupleElement(a, 3) = {mark:String}), attributes)
+        AND tupleElement(body, 1) = 'unset'
+    )
