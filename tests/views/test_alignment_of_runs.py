@@ -65,6 +65,38 @@ def test_one_more_call_at_the_start_leaves_the_rest_recognised(views: EmbeddedSt
     assert (found["value_a"], found["value_b"]) == ('search({"q":"x"})', 'search({"q":"w"})')
 
 
+def with_ids(run_id: str, queries: str) -> Story:
+    """A run whose calls have ids: they count in the order in which they come."""
+    story = Story(run_id)
+    story.hear(text("user", "look it up"))
+    for query in queries:
+        story.model(calls("search", f"{run_id}-{query}", q=query))
+        story.tool("search", {"q": query}, f"found {query}", call_id=f"{run_id}-{query}")
+    story.model(text("assistant", "done"))
+    return story
+
+
+ONE_MORE = [
+    (None, 1, "only_b", "answer", ""),
+    (None, 2, "only_b", "tool", ""),
+    (1, 3, "changed", "prompt", "messages"),
+    *((n, n + 2, "same", "", "") for n in range(2, 8)),
+]
+
+
+def test_one_more_call_is_no_other_id_of_each_that_follows(views: EmbeddedStore, ask: Ask) -> None:
+    with_ids("a", "xyz").tell(views)
+    with_ids("b", "wxyz").tell(views)
+    assert diff(ask) == ONE_MORE
+
+
+@pytest.mark.long
+def test_the_view_says_the_same_of_ids(views: EmbeddedStore, ask_both: Ask) -> None:
+    with_ids("a", "xyz").tell(views)
+    with_ids("b", "wxyz").tell(views)
+    assert diff(ask_both) == ONE_MORE
+
+
 @pytest.mark.long
 def test_a_removed_call_and_a_moved_one(views: EmbeddedStore, ask_both: Ask) -> None:
     for run_id, order in (("a", "uvwxyz"), ("b", "vwyzx")):

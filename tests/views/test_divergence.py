@@ -173,6 +173,18 @@ def test_order_the_same_calls_in_another_order(views: EmbeddedStore, ask: Ask) -
     assert (found["cause"], found["aspect"], found["step_a"], found["step_b"]) == ("order", "tool", 2, 1)
 
 
+def test_another_state_in_the_same_order_is_no_other_order(views: EmbeddedStore, ask: Ask) -> None:
+    for run_id, state, result in (("a", 2, "ok"), ("b", 3, "done before")):
+        story = Story(run_id)
+        story.tool("look", {}, "open", heard=False)
+        story.tool("pay", {"amount": 3}, result, heard=False)
+        story.state(1, tries=1)
+        story.state(2, tries=state)
+        story.tell(views)
+    found = _divergence(ask)
+    assert (found["cause"], found["aspect"], found["step_a"], found["step_b"]) == ("unknown", "state", 2, 2)
+
+
 def test_unknown_other_arguments_without_another_answer(views: EmbeddedStore, ask: Ask) -> None:
     for run_id, city in (("a", "Oslo"), ("b", "Bergen")):
         story = Story(run_id)

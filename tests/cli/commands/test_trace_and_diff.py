@@ -5,6 +5,7 @@ import json
 import pytest
 from fix_cli import Ask
 
+from retrospan.ingest.cli.commands.diff import sentence
 from retrospan.ingest.cli.terminal.values import MISSING, differing_paths
 from retrospan.ingest.cli.views.reached import leading_to
 from retrospan.ingest.cli.views.sides import from_first_difference
@@ -117,6 +118,16 @@ def test_diff_as_json(ask: Ask) -> None:
     )
     assert {row["view"] for row in rows[1:]} == {"run_diff"}
     assert "same" not in {row["change"] for row in rows[1:]}
+
+
+def test_runs_that_only_ended_otherwise_part_at_no_step() -> None:
+    same = {"identical": False, "prefix": "none", "step_a": None, "step_b": None, "cause": "unknown"}
+    ended = {**same, "aspect": "error", "value_a": "ok", "value_b": "error"}
+    assert sentence(ended, 5, 5) == (
+        "The runs differ in how they ended, A ok and B error: all 5 steps are equal.  cause: unknown"
+    )
+    asked = {**same, "cause": "input", "aspect": "prompt", "value_a": "Ship it?", "value_b": "Hold it?"}
+    assert sentence(asked, 0, 0).startswith("The runs diverge at the start: ")
 
 
 def test_an_incomplete_side_is_reported_first(ask: Ask) -> None:

@@ -242,7 +242,11 @@ WITH
                     AND has(aspects, 'answer')
                     AND NOT hasAny(['prompt', 'error'], aspects), 'sampling',
                 asked_the_same, 'sampling',
-                notEmpty(there) AND there[1].step_kind != 'model' AND same_calls, 'order',
+                notEmpty(there)
+                    AND there[1].step_kind != 'model'
+                    AND same_calls
+                    AND arrayExists(p -> p.change != 'changed' OR p.aspect IN ('tool', 'arguments'), there),
+                'order',
                 'unknown'
             ) AS shown_cause,
             if(other_code AND shown_cause NOT IN ('', 'patch', 'input'), 'code', shown_cause) AS cause

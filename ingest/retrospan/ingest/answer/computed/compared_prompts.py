@@ -65,6 +65,8 @@ class ComparedPrompts:
     def _differ(self, in_a: int, in_b: int) -> bool:
         if not in_a or not in_b:
             return in_a != in_b
+        if self._hash(self._a, in_a) == self._hash(self._b, in_b):
+            return False
         return self._runs.key(self._a, in_a) != self._runs.key(self._b, in_b)
 
     def _hash(self, run_id: str, number: int) -> str:

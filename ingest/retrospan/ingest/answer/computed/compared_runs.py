@@ -129,12 +129,21 @@ class ComparedRuns:
             for run_id, run in self.runs.items()
         }
         self.learn_keys(said)
+        if not self._keys:
+            return
+        # Of what is equal but for the form of its JSON, one key.
+        keys: dict[str, str] = {}
+        for run_id, numbers in said.items():
+            for n in numbers & self.values(run_id).keys():
+                own, key = self.values(run_id)[n].hash, self.key(run_id, n)
+                keys[own] = min(key, keys.get(own, key))
         for run_id, run in self.runs.items():
             for ordinal, call in run.models.items():
                 if any((run_id, n) in self._keys for n in call.output_values):
-                    known = [n for n in call.output_values if n in self.values(run_id)]
-                    output_hash = ",".join(self.key(run_id, n) for n in known)
-                    run.models[ordinal] = call._replace(output_hash=output_hash)
+                    hashes = [
+                        self.values(run_id)[n].hash for n in call.output_values if n in self.values(run_id)
+                    ]
+                    run.models[ordinal] = call._replace(output_hash=",".join(keys[own] for own in hashes))
 
     def _of_values(self, lookup: str, wanted: Mapping[str, Iterable[int]]) -> Iterator[tuple[str, int, str]]:
         pairs = {(run_id, number) for run_id, numbers in wanted.items() for number in numbers}

@@ -223,7 +223,8 @@ def _cause(found: _Found, apart: _Apart, beside: _Beside | None) -> str:
         return "sampling"
     if beside is not None:
         return "sampling"
-    if there and there[0].step_kind != "model" and apart.same_calls:
+    other_call = any(r.change != "changed" or r.aspect in ("tool", "arguments") for r in there)
+    if there and there[0].step_kind != "model" and apart.same_calls and other_call:
         return "order"
     return "unknown"
 

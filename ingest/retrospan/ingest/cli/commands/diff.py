@@ -216,6 +216,11 @@ def sentence(divergence: Row, steps_a: int, steps_b: int) -> str:
     cause = str(divergence["cause"])
     if step_a is None and step_b is None and not divergence["aspect"]:
         return "No difference found, but not everything was recorded for both, so they may not be identical."
+    if step_a is None and step_b is None and divergence["aspect"] == "error":
+        return (
+            f"The runs differ in how they ended, A {divergence['value_a']} and B {divergence['value_b']}: "
+            f"all {counted(steps_a, 'step')} are equal.  cause: {cause}"
+        )
     return f"The runs diverge at {_where(step_a, step_b)}: {CAUSES.get(cause, cause)}.  cause: {cause}"
 
 
