@@ -7,7 +7,7 @@ import json
 import pytest
 from fix_cli import HOSTILE, LOOP, REFUND, Ask
 
-from retrospan.ingest.cli.commands.cost import WAYS
+from retrospan.ingest.cli.commands.cost import WAYS, why_unpriced
 from retrospan.ingest.cli.views.money import money
 
 
@@ -62,6 +62,17 @@ def test_exit_code_tells_that_something_has_no_price(ask: Ask) -> None:
     said = ask("cost", HOSTILE)
     assert said.code == 0 and "not known: " in said.lines[0]
     assert ask("cost", HOSTILE, "--exit-code").code == 1
+
+
+def test_one_reason_is_not_said_of_calls_that_have_others(ask: Ask) -> None:
+    why = "no price table has the model x of acme"
+    row = {"unpriced": 9, "unknown": why, "reasons": 1}
+    assert why_unpriced(row) == f"9 calls: {why}"
+    assert why_unpriced({**row, "reasons": 3}) == f"9 calls: {why}; and for 2 other reasons"
+    for line in ask("cost", "--by", "day", "--json").lines:
+        row = json.loads(line)
+        counted = f"SELECT uniqExact(unknown) AS n FROM cost WHERE toDate(at) = '{row['what']}'"
+        assert json.loads(ask("sql", counted, "--json").out) == {"n": row["reasons"]}
 
 
 def test_without_runs_that_is_said(ask_empty: Ask) -> None:

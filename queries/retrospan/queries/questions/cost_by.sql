@@ -1,6 +1,7 @@
 -- title: What model calls cost, by agent, version, day, model, run, or the tool in whose call they were made
 -- params: since DateTime64(9, 'UTC'), agent String ('' = any), by String (agent, version, day, model, run or tool), most UInt32 (rows)
--- returns: one row per group and currency, the dearest first, days newest first; `cost` is of what has a price
+-- returns: one row per group and currency, the dearest first, days newest first; `cost` is of what has a price, `unknown`
+-- is why some call of the group has none, one of `reasons` (20 and more are counted as 20)
 SELECT
     nullIf(w.what, '') AS what,
     if(w.coin = '', NULL, w.cost) AS cost,
@@ -9,6 +10,7 @@ SELECT
     if(w.coin = '', NULL, w.retries) AS retries,
     w.unpriced AS unpriced,
     w.unknown AS unknown,
+    w.reasons AS reasons,
     w.runs AS runs,
     w.model_calls AS model_calls,
     w.tokens AS tokens
@@ -23,6 +25,7 @@ FROM
         countIf(g.coin != '') OVER one AS currencies,
         sum(g.unpriced) OVER one AS unpriced,
         max(g.unknown) OVER one AS unknown,
+        length(arrayDistinct(arrayFlatten(groupArray(g.reasons) OVER one))) AS reasons,
         uniqExactMerge(g.runs) OVER one AS runs,
         uniqExactMerge(g.model_calls) OVER one AS model_calls,
         sum(g.tokens) OVER one AS tokens
@@ -36,6 +39,7 @@ FROM
             sumIf(l.amount, l.lost = 'retry') AS retries,
             uniqExactIf(l.call, isNull(l.amount)) AS unpriced,
             any(l.reason) AS unknown,
+            groupUniqArray(20)(l.reason) AS reasons,
             uniqExactState(l.run) AS runs,
             uniqExactStateIf(l.call, l.is_call) AS model_calls,
             sum(ifNull(l.tokens, 0)) AS tokens

@@ -118,7 +118,7 @@ def _show_groups(session: Session, arguments: argparse.Namespace, rows: list[Row
                     count(whole(row, "runs")),
                     count(whole(row, "model_calls")),
                     count(whole(row, "tokens")),
-                    _unpriced(row),
+                    why_unpriced(row),
                 ]
                 for row in rows
             ],
@@ -132,9 +132,12 @@ def _lost(row: Row, name: str) -> str:
     return money(row[name], None) if number_of(row, name) else ""
 
 
-def _unpriced(row: Row) -> str:
+def why_unpriced(row: Row) -> str:
+    """Return how many calls of a group have no price, and why: one reason, and how many others there are."""
     calls = whole(row, "unpriced") or 0
-    return f"{counted(calls, 'call')}: {row['unknown']}" if calls else ""
+    more = (whole(row, "reasons") or 1) - 1
+    others = f"; and for {counted(more, 'other reason')}" if more else ""
+    return f"{counted(calls, 'call')}: {row['unknown']}{others}" if calls else ""
 
 
 def _show_results(session: Session, rows: list[Row]) -> None:
