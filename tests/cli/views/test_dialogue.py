@@ -36,3 +36,8 @@ def test_messages_of_a_framework_read_as_a_dialogue() -> None:
 )
 def test_what_is_not_a_list_of_messages_is_left_alone(value: str | None) -> None:
     assert as_dialogue(value) is None
+
+
+def test_instructions_are_not_what_a_user_said() -> None:
+    assert as_dialogue('[{"type": "text", "content": "You are orla."}]') is None
+    assert as_dialogue('[{"type": "human", "content": "Weather?"}]') == [("user", "Weather?")]

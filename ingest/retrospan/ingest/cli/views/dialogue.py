@@ -20,9 +20,13 @@ def as_dialogue(value: str | None) -> list[tuple[str, str]] | None:
     return said
 
 
+#: Types of what is a part of a message or of instructions, and no message: nobody is known to have said it.
+_PARTS = ("text", "reasoning")
+
+
 def _is_message(item: dict[str, object]) -> bool:
     return (
         "role" in item
         or any(isinstance(item.get(key), dict) for key in ("data", "kwargs"))
-        or ("content" in item and "type" in item)
+        or ("content" in item and "type" in item and item["type"] not in _PARTS)
     )
