@@ -17,11 +17,13 @@ from opentelemetry.proto.collector.logs.v1.logs_service_pb2 import ExportLogsSer
 
 from retrospan.ingest.log.record import Reject
 from retrospan.ingest.warehouse.embedded import EmbeddedWarehouse
+from retrospan.ingest.warehouse.new_warehouse import lay_out
 
 KEPT = 16
 
 
 def main(data: Path, command: str) -> None:
+    lay_out(data / "warehouse")
     warehouse = EmbeddedWarehouse(data / "warehouse")
     if command == "sql":
         store = warehouse.connect()

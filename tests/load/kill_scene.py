@@ -23,6 +23,7 @@ from retrospan.ingest.load.ledger import Ledger
 from retrospan.ingest.load.loader import Loader
 from retrospan.ingest.log.write_ahead_log import WriteAheadLog
 from retrospan.ingest.warehouse.embedded import EmbeddedStore, EmbeddedWarehouse
+from retrospan.ingest.warehouse.new_warehouse import lay_out
 from retrospan.schemas.store import Settings, Store
 
 COUNTS = """
@@ -77,6 +78,7 @@ class DeadlyStore(EmbeddedStore):
 
 def main(data: Path, point: str) -> None:
     batches._HELD_BYTES = 0  # every batch is read again while it is inserted
+    lay_out(data / "warehouse")
     warehouse = EmbeddedWarehouse(data / "warehouse")
     log = WriteAheadLog.open(data / "log", low_water_bytes=0)
 

@@ -19,6 +19,7 @@ from keeping import KINDS, Keeper, agent_run
 from retrospan.ingest.interpret.rows.lists import TABLES
 from retrospan.ingest.retention.deletion import retention
 from retrospan.ingest.warehouse.embedded import EmbeddedWarehouse
+from retrospan.ingest.warehouse.new_warehouse import lay_out
 from retrospan.torture.failpoints import RETENTION_FAILPOINTS, arm
 
 RECEIPTS = (
@@ -30,6 +31,7 @@ RECEIPTS = (
 def main(data: Path, command: str, *words: str) -> None:
     # Few at once, so that there is a middle to be killed in.
     retention.AT_ONCE = 10
+    lay_out(data / "warehouse")
     warehouse = EmbeddedWarehouse(data / "warehouse")
     keeper = Keeper(warehouse, data, segment_bytes=20_000)
     if command == "fill":

@@ -13,20 +13,11 @@ TABLES = {"receipts": "receipts", "batches": "loaded_batches"}
 
 
 @pytest.fixture(scope="module")
-def chained(engine: EmbeddedWarehouse, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Keeper]:
+def chained(
+    module_warehouse: EmbeddedWarehouse, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Keeper]:
     """A keeper with eight receipts and as many batches or more; a test puts back what it changes."""
-    store = engine.connect()
-    from retrospan.schemas.migrate import DATABASE, Migrations
-
-    Migrations(store).apply()
-    for (name,) in store.rows(
-        "SELECT name FROM system.tables WHERE database = {database:String} AND engine LIKE '%MergeTree%' "
-        "AND name != 'schema_migrations'",
-        {"database": DATABASE},
-    ):
-        store.command("TRUNCATE TABLE {name:Identifier}", {"name": str(name)})
-    store.close()
-    keeper = Keeper(engine, tmp_path_factory.mktemp("chained"))
+    keeper = Keeper(module_warehouse, tmp_path_factory.mktemp("chained"))
     for number in range(8):
         keeper.send([agent_run(f"run-{number}", "ok")])
         keeper.settle()

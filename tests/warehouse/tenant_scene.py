@@ -27,6 +27,7 @@ from retrospan.ingest.interpret.service.interpreter import Interpreter
 from retrospan.ingest.load.landing import insert_records
 from retrospan.ingest.log.record import encode
 from retrospan.ingest.warehouse.embedded import EmbeddedStore, EmbeddedWarehouse
+from retrospan.ingest.warehouse.new_warehouse import lay_out
 from retrospan.ingest.warehouse.tenants import TABLES, condition
 from retrospan.queries import catalogue
 from retrospan.schemas.migrate import Migrations
@@ -37,6 +38,7 @@ OWNERS = {"acme": "langgraph-openinference/multiturn", "globex": "pydantic-ai/no
 
 
 def fill(directory: Path) -> None:
+    lay_out(directory)
     warehouse = EmbeddedWarehouse(directory)
     store = warehouse.connect()
     Migrations(store).apply()
@@ -115,6 +117,9 @@ def ask(directory: Path, tenant: str, *, comparing: bool = False) -> None:
     (foreign,) = {"acme", "globex"} - {tenant or "acme"}
     own, others = runs[tenant or "acme"][0], runs[foreign]
     found: dict[str, Any] = {"tenants": {}, "foreign": {}, "unknown": {}, "own": {}}
+    asked = {"foreign": others[0], "unknown": "nope"}
+    if tenant:
+        asked["own"] = own
     for view in catalogue.views():
         if (view.name in COMPARING) != comparing:
             continue
@@ -123,7 +128,7 @@ def ask(directory: Path, tenant: str, *, comparing: bool = False) -> None:
                 row[0] for row in store.rows(f"SELECT DISTINCT tenant FROM {view.name} ORDER BY tenant")
             ]
             continue
-        for key, run in (("foreign", others[0]), ("unknown", "nope"), ("own", own)):
+        for key, run in asked.items():
             given = {p.name: value(p.name, p.type, run, own) for p in view.parameters}
             call = ", ".join(
                 f"{name} = {{{name}:{p}}}" for name, p in ((p.name, p.type) for p in view.parameters)

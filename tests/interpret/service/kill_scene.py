@@ -28,6 +28,7 @@ from retrospan.ingest.interpret.service.interpreter import Interpreter
 from retrospan.ingest.load.landing import insert_records
 from retrospan.ingest.log.record import encode
 from retrospan.ingest.warehouse.embedded import EmbeddedStore, EmbeddedWarehouse
+from retrospan.ingest.warehouse.new_warehouse import lay_out
 from retrospan.queries.catalogue import install
 from retrospan.schemas.migrate import Migrations
 from retrospan.schemas.store import Settings, Store
@@ -103,6 +104,7 @@ def seen(store: EmbeddedStore) -> Rows:
 
 def main(data: Path, part: str, point: str) -> None:
     DeadlyStore.point = point
+    lay_out(data / "warehouse")
     warehouse = DeadlyWarehouse(data / "warehouse")
     store = warehouse.connect()
     Migrations(store).apply()
