@@ -13,6 +13,9 @@ import pytest
 from retrospan.ingest.access.gate import Gate, bearer, clickhouse_token
 from retrospan.ingest.access.tenancy import Tenancy
 from retrospan.ingest.access.tokens import Grant, Quota, Right, TokenFile, read_tokens
+from retrospan.ingest.log.record import Note
+from retrospan.ingest.log.sender import first_sender
+from retrospan.ingest.log.write_ahead_log import WriteAheadLog
 from retrospan.schemas.errors import ConfigError, Forbidden, LogFull, Unauthenticated
 
 from .conftest import NOW, STANDARD, Door, entry
@@ -189,7 +192,7 @@ def test_a_directory_is_of_the_tenant_that_wrote_first(tmp_path: Path) -> None:
     assert first.tenant is None and not (tmp_path / "tenant").exists()
     first.claim("a")
     assert (tmp_path / "tenant").read_text() == "a\n"
-    again = Tenancy(tmp_path, has_records=True)
+    again = Tenancy(tmp_path)
     again.claim("a")
     for refused in (again.check, again.claim):
         with pytest.raises(Forbidden) as error:
@@ -197,10 +200,28 @@ def test_a_directory_is_of_the_tenant_that_wrote_first(tmp_path: Path) -> None:
         assert "one tenant" in str(error.value) and "'a'" not in str(error.value)
 
 
-def test_a_directory_with_records_and_no_name_is_of_the_default_tenant(tmp_path: Path) -> None:
-    with pytest.raises(Forbidden):
-        Tenancy(tmp_path, has_records=True).claim("acme")
-    Tenancy(tmp_path, has_records=True).claim("default")
+@pytest.mark.requirement("R37")
+def test_a_directory_that_lost_its_name_is_of_whoever_sent_its_records(tmp_path: Path) -> None:
+    log = WriteAheadLog.open(tmp_path / "log", low_water_bytes=0)
+    assert first_sender(log) is None
+    log.append(tenant="default", notes=[Note("receipt", b"{}")])
+    assert first_sender(log) is None, "receipts of segments are nobody's"
+    log.append(tenant="acme", traces=b"")
+    log.append(tenant="default", traces=b"")
+    tenancy = Tenancy(tmp_path, sender=lambda: first_sender(log))
+    log.close()
+    for refused in (tenancy.check, tenancy.claim):
+        with pytest.raises(Forbidden):
+            refused("default")
+    assert not (tmp_path / "tenant").exists()
+    tenancy.claim("acme")
+    assert (tmp_path / "tenant").read_text() == "acme\n"
+
+
+def test_what_is_not_a_name_is_refused_with_its_file(tmp_path: Path) -> None:
+    (tmp_path / "tenant").write_bytes(b"\xbc\xff")
+    with pytest.raises(ConfigError, match=r"tenant does not hold the name of a tenant: it is not UTF-8"):
+        Tenancy(tmp_path)
 
 
 def test_a_disk_that_takes_no_name_lets_nobody_write(tmp_path: Path) -> None:

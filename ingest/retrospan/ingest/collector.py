@@ -33,6 +33,7 @@ from retrospan.ingest.load.ledger import Ledger
 from retrospan.ingest.log.directory import claim
 from retrospan.ingest.log.record import Note
 from retrospan.ingest.log.segment_messages import archived_path, segment_message
+from retrospan.ingest.log.sender import first_sender
 from retrospan.ingest.log.tightening import tighten
 from retrospan.ingest.log.write_ahead_log import WriteAheadLog
 from retrospan.ingest.memory import engine_bytes, memory_limit
@@ -184,9 +185,7 @@ class Collector:
         stack.callback(self._log.close)
         tokens = TokenFile(config.tokens, self._log_event) if config.tokens is not None else None
         shared = config.warehouse is not None
-        self._gate = Gate(
-            tokens, Tenancy(config.data, has_records=self._log.durable_sequence > 0, shared=shared)
-        )
+        self._gate = Gate(tokens, Tenancy(config.data, sender=lambda: first_sender(self._log), shared=shared))
         self._supervisor = self._supervised(listener, jaeger, claimed.descriptor, engine)
         self._growth = Growth(self._log, self._supervisor)
         self._supervisor.start()

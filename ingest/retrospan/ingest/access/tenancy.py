@@ -1,16 +1,18 @@
 """Whose a data directory is: the embedded warehouse holds one tenant, a server holds many.
 
-`DATA/tenant` names the tenant that wrote first. Another one is refused, for writing and for reading.
+`DATA/tenant` names the tenant that wrote first. Another one is refused, for writing and for reading. Where the file is
+gone, the records say whose they are.
 """
 
 from __future__ import annotations
 
 import threading
+from collections.abc import Callable
 from pathlib import Path
 
 from retrospan.ingest.access.tokens import DEFAULT_TENANT
 from retrospan.ingest.durable_files import Files
-from retrospan.schemas.errors import Forbidden, LogFull
+from retrospan.schemas.errors import ConfigError, Forbidden, LogFull
 
 NAME = "tenant"
 
@@ -19,23 +21,28 @@ class Tenancy:
     """The tenant of one data directory; without a directory, the first to come, for the life of the process."""
 
     def __init__(
-        self, directory: Path | None = None, *, has_records: bool = False, shared: bool = False
+        self,
+        directory: Path | None = None,
+        *,
+        sender: Callable[[], str | None] = lambda: None,
+        shared: bool = False,
     ) -> None:
-        """`has_records`: the log holds something. A directory with records and no name is of the default tenant.
+        """`sender` tells whose the first record is, None when there is none; it is asked where the directory has no name.
 
         `shared`: the warehouse keeps tenants apart by itself, so that none is refused and none is the first.
 
         Raises:
             OSError: the directory cannot be read.
+            ConfigError: what is there is not a name.
         """
         self._file = directory / NAME if directory is not None else None
         self._shared = shared
         self._writing = threading.Lock()
-        self._tenant: str | None = None
-        if self._file is not None and self._file.exists():
-            self._tenant = self._file.read_text(encoding="utf-8").strip() or None
-        if self._tenant is None and has_records:
-            self._tenant = DEFAULT_TENANT
+        self._tenant = self._recorded()
+        self._is_recorded = self._tenant is not None
+        if self._tenant is None and not shared:
+            found = sender()
+            self._tenant = DEFAULT_TENANT if found == "" else found
 
     @property
     def tenant(self) -> str | None:
@@ -61,15 +68,27 @@ class Tenancy:
             Forbidden: it is another's.
             LogFull: the disk takes no name now.
         """
-        if self._tenant is None and not self._shared:
-            with self._writing:
-                if self._tenant is None:
-                    if self._file is not None:
-                        try:
-                            Files().replace(self._file, f"{tenant}\n".encode())
-                        except OSError as error:
-                            raise LogFull(
-                                f"cannot record the tenant in {self._file}: {error.strerror}"
-                            ) from error
-                    self._tenant = tenant
         self.check(tenant)
+        if self._is_recorded or self._shared:
+            return
+        with self._writing:
+            self.check(tenant)
+            if self._is_recorded:
+                return
+            if self._file is not None:
+                try:
+                    Files().replace(self._file, f"{tenant}\n".encode())
+                except OSError as error:
+                    raise LogFull(f"cannot record the tenant in {self._file}: {error.strerror}") from error
+            self._tenant, self._is_recorded = tenant, True
+
+    def _recorded(self) -> str | None:
+        if self._file is None or not self._file.exists():
+            return None
+        try:
+            return self._file.read_text(encoding="utf-8").strip() or None
+        except UnicodeDecodeError as error:
+            raise ConfigError(
+                f"{self._file} does not hold the name of a tenant: it is not UTF-8. Put back the name, or remove the file: "
+                "then the first record of the log tells whose the directory is."
+            ) from error

@@ -103,11 +103,12 @@ class ArchiveCompaction:
                 fault = self._fault(store, rewritten, go_on)
             except FileNotFoundError as gone:
                 fault = f"{gone.filename} is missing"
+            else:
+                if not fault and rewritten.changed:
+                    self._put_back(rewritten, known, now, by, done)
             if fault:
                 done["segments_altered"] += 1
                 report({"where": f"log/{DIRECTORY}/{segment.path.name}", "wrong": fault})
-            elif rewritten.changed:
-                self._put_back(rewritten, known, now, by, done)
         return done
 
     def _is_due(self, segment: Segment, newest: int, known: Told | None, before: int) -> bool:
