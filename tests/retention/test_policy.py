@@ -81,6 +81,12 @@ def test_a_file() -> None:
     assert due(policy, flagged) == 90 * DAY, "a rule without a class spares what people chose"
 
 
+def test_a_bracket_in_a_name_is_a_bracket() -> None:
+    policy = read_policy('[[rule]]\nagent = "bot[1]*"\nkeep = "forever"', "keep.toml")
+    assert due(policy, candidate(agent_name="bot[1] of two")) is None
+    assert due(policy, candidate(agent_name="bot1")) == 7 * DAY
+
+
 def test_the_sample_is_the_same_for_ever_and_of_successes_only() -> None:
     policy = read_policy(FILE, "keep.toml")
     names = [f"run-{number}" for number in range(4000)]
@@ -99,6 +105,8 @@ def test_the_sample_is_the_same_for_ever_and_of_successes_only() -> None:
         ('[keep]\nok = "-7d"', 2, "an age cannot be negative"),
         ('[keep]\n\nok = "0d"', 3, "deletes everything"),
         ("[keep]\nok = 7", 2, "not an age"),
+        ('[keep]\nok = "20000w"', 2, "over a hundred years is written forever"),
+        (f'[keep]\nok = "{"9" * 400}d"', 2, "over a hundred years is written forever"),
         ('[keep]\nheld = "30d"', 2, "cannot shorten a hold"),
         ('[[rule]]\nagent = "a"\nkeep = "1d"\nclass = "held"', 4, "cannot shorten a hold"),
         ('[[rule]]\nagent = "a"\nkeep = "1d"\n\n[[rule]]\nkeep = "1d"', 5, "everything would be deleted"),

@@ -10,6 +10,7 @@ _UNITS = {"h": HOUR, "d": DAY, "w": 7 * DAY}
 _AGE = re.compile(r"(-?\d+(?:\.\d+)?)\s*(h|d|w)")
 FOREVER = "forever"
 SHORTEST = HOUR
+LONGEST = 36_525 * DAY
 
 
 def parse_age(value: object) -> int | None:
@@ -19,7 +20,10 @@ def parse_age(value: object) -> int | None:
     found = _AGE.fullmatch(value.strip()) if isinstance(value, str) else None
     if found is None:
         raise ValueError("not an age such as 36h, 7d, 12w or forever")
-    age = round(float(found[1]) * _UNITS[found[2]])
+    number = float(found[1]) * _UNITS[found[2]]
+    if number > LONGEST:
+        raise ValueError("an age over a hundred years is written forever")
+    age = round(number)
     if age < 0:
         raise ValueError("an age cannot be negative")
     if age < SHORTEST:

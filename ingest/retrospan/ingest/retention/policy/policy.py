@@ -79,9 +79,9 @@ class RetentionRule:
         """Return whether the run is meant."""
         return (
             run_class in self.classes
-            and fnmatchcase(run.agent_name, self.agent)
-            and fnmatchcase(run.tenant, self.tenant)
-            and fnmatchcase(run.environment, self.environment)
+            and _matches(run.agent_name, self.agent)
+            and _matches(run.tenant, self.tenant)
+            and _matches(run.environment, self.environment)
         )
 
 
@@ -165,6 +165,11 @@ def read_policy(text: str, name: str) -> Policy:
     except tomllib.TOMLDecodeError as error:
         raise ConfigError(f"{name} is not TOML: {error}.") from error
     return _Reader(tree, Lines(text), name).policy()
+
+
+def _matches(name: str, pattern: str) -> bool:
+    """Whether a name is what a rule says: `*` and `?` stand for others, a bracket is one."""
+    return fnmatchcase(name, pattern.replace("[", "[[]"))
 
 
 def _by_class(
