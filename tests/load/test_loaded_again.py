@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -48,6 +49,26 @@ def keeper(warehouse: EmbeddedWarehouse, tmp_path: Path) -> Iterator[Keeper]:
     made = Keeper(warehouse, tmp_path, interprets=False)
     yield made
     made.close()
+
+
+@pytest.mark.long
+def test_a_log_that_is_an_older_copy_than_the_warehouse_is_told(
+    warehouse: EmbeddedWarehouse, tmp_path: Path
+) -> None:
+    def sent(directory: Path, *names: str) -> str:
+        keeper = Keeper(warehouse, directory, interprets=False)
+        for name in names:
+            keeper.send([agent_run(name, "ok")])
+            assert keeper.loader.wait_loaded(keeper.log.durable_sequence, 60.0)
+        told = keeper.loader.chains.complaint
+        keeper.close()
+        return told
+
+    assert sent(tmp_path / "data", "first") == ""
+    shutil.copytree(tmp_path / "data", tmp_path / "copy")
+    assert sent(tmp_path / "data", "second", "third") == ""
+    assert sent(tmp_path / "data") == ""
+    assert "holds records up to 3 of epoch 1, but log/batches.jsonl knows of 1" in sent(tmp_path / "copy")
 
 
 @pytest.mark.long

@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
+from retrospan.ingest.load.ledger import Ledger
 from retrospan.ingest.load.sql import load
 from retrospan.schemas.migrate import DATABASE
+from retrospan.schemas.sequences import base_of
 from retrospan.schemas.store import Store
 from retrospan.schemas.typed_rows import typed_column, typed_rows
 
@@ -91,6 +93,22 @@ def newest_epoch(store: Store, log: int) -> int:
     """Return the newest epoch in which batches of a log were loaded; 0 when there is none."""
     (epoch,) = typed_column(store, int, load("newest_epoch"), {"log": log})
     return epoch
+
+
+def older_copy(store: Store, ledger: Ledger, log: int) -> str:
+    """Return, in one sentence, that the warehouse holds batches of which the ledger knows nothing; '' when it does not.
+
+    Then the log and its ledger are an older copy than the warehouse. A batch under way may be there already.
+    """
+    asked = {"log": log, "epoch": ledger.epoch}
+    ((epoch, last),) = typed_rows(store, tuple[int, int], load("newest_loaded"), asked)
+    known = ledger.open_batch.last if ledger.open_batch else ledger.loaded_sequence
+    if epoch <= ledger.epoch and last <= base_of(log) + known:
+        return ""
+    return (
+        f"the warehouse holds records up to {last - base_of(log)} of epoch {epoch}, but log/batches.jsonl knows of "
+        f"{known} in epoch {ledger.epoch}: the log is an older copy than the warehouse"
+    )
 
 
 def detached_parts(store: Store) -> list[tuple[str, str]]:

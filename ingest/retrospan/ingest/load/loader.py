@@ -19,7 +19,7 @@ from retrospan.ingest.config import LoaderSettings
 from retrospan.ingest.load.batches import Content, ReadableLog, content_of, next_content, token_of
 from retrospan.ingest.load.burst import Burst
 from retrospan.ingest.load.chain import Chains, insert_link
-from retrospan.ingest.load.checking import Check, check_tables, newest_epoch, stored_items
+from retrospan.ingest.load.checking import Check, check_tables, newest_epoch, older_copy, stored_items
 from retrospan.ingest.load.counters import LoaderCounters
 from retrospan.ingest.load.landing import insert_content, note_stored
 from retrospan.ingest.load.ledger import Batch, Ledger
@@ -148,6 +148,8 @@ class Loader(Service):
             if self._ledger.is_new and (epoch := newest_epoch(store, self._log_number)) >= self._ledger.epoch:
                 # The ledger was removed: the rows of the batches before stay what they are.
                 self._ledger.begin_epoch(epoch)
+            if fault := older_copy(store, self._ledger, self._log_number):
+                self._ledger.note_rechecked(self._ledger.epoch, fault)
             self._prepared = True
 
     def start(self) -> None:
