@@ -99,9 +99,12 @@ def procedure(data: Path, backup: Path) -> None:
         text for _, text in Page(TOP / "docs" / "reliability.md").blocks if "backup/log/archive" in text
     ]
     script = script.replace("retrospan-data", str(data)).replace("backup/", f"{backup}/")
-    # What cp does not find any more has moved into the archive, which is copied next.
+    # What cp does not find any more has moved into the archive, which is copied next; nothing was removed from it.
     done = subprocess.run(["bash", "-c", script], capture_output=True, text=True, check=False, timeout=120)
-    assert all("cannot stat" in line and ".seg'" in line for line in done.stderr.splitlines()), done.stderr
+    assert all(
+        "cannot stat" in line and line.rpartition("': ")[0].endswith((".seg", "/removed"))
+        for line in done.stderr.splitlines()
+    ), done.stderr
 
 
 @pytest.mark.long
@@ -129,6 +132,7 @@ def test_every_span_acknowledged_before_the_copy_is_there_after_a_restore(tmp_pa
         archived = tmp_path / "data" / "log" / "archive"
         source.until(lambda: archived.is_dir() and any(archived.glob("*.zst")))
         before = list(acknowledged)
+        head = source.run("verify").splitlines()[-1].split()[-1]
         procedure(tmp_path / "data", tmp_path / "backup")
         # Once more into the same place, which then holds what came meanwhile as well.
         between = list(acknowledged)
@@ -144,5 +148,7 @@ def test_every_span_acknowledged_before_the_copy_is_there_after_a_restore(tmp_pa
         found = {row["span_id"] for row in restored.rows("SELECT span_id FROM spans")}
         assert set(between) <= found <= set(acknowledged)
         assert restored.health()["recovery_lost_records"] == 0
+        assert restored.health()["evidence_complaint"] == ""
+        restored.run("verify", "--full", "--expect", head)
     finally:
         restored.kill()
