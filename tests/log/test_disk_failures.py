@@ -121,7 +121,7 @@ def test_a_disk_found_full_by_the_write_is_survived_without_a_restart(tmp_path: 
         (errno.ENOSPC, "is full: free some space"),
         (errno.EMFILE, "Too many open files.*LimitNOFILE"),
         (errno.ENFILE, "Too many open files in system"),
-        (errno.EACCES, "Permission denied. It goes on by itself"),
+        (errno.EACCES, "Permission denied. It must belong to the user.* It goes on by itself"),
     ],
 )
 @pytest.mark.requirement("R08")
@@ -172,6 +172,22 @@ def test_an_error_of_a_write_names_the_file_and_a_cure(
         f"No space left on device ({tmp_path / 'file'}.new). Free some space on this disk, or use a directory on "
         "another one"
     )
+
+
+@pytest.mark.parametrize(
+    ("number", "cure"),
+    [
+        (errno.EACCES, "It must belong to the user"),
+        (errno.EPERM, "It must belong to the user"),
+        (errno.EEXIST, "a link by this name leads nowhere"),  # a log on a disk that is not mounted
+        (errno.ENOTDIR, "Something else has this name"),
+        (errno.EISDIR, "Something else has this name"),
+        (errno.ELOOP, "Something else has this name"),
+    ],
+)
+def test_what_cannot_be_used_is_told_with_what_to_do(number: int, cure: str) -> None:
+    said = worded(OSError(number, os.strerror(number), "data/log"))
+    assert said.startswith(f"{os.strerror(number)} (data/log). ") and cure in said
 
 
 @pytest.mark.parametrize("taken", [0, 1, 5, 6, 9])

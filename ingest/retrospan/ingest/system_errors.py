@@ -9,12 +9,20 @@ _ROOM = "Free some space on this disk, or use a directory on another one"
 _DESCRIPTORS = (
     "Let the process have more descriptors (ulimit -n, or systemd's LimitNOFILE), or fewer connections"
 )
+_RIGHTS = "It must belong to the user who runs this, or let that user read and write"
+_NAME = "Something else has this name, or a link by this name leads nowhere: put it right, or move it away"
 _CURES = {
     errno.ENOSPC: _ROOM,
     errno.EDQUOT: _ROOM,
     errno.EMFILE: _DESCRIPTORS,
     errno.ENFILE: _DESCRIPTORS,
     errno.EROFS: "This disk can only be read: mount it for writing, or use a directory on another one",
+    errno.EACCES: _RIGHTS,
+    errno.EPERM: _RIGHTS,
+    errno.EEXIST: _NAME,
+    errno.ENOTDIR: _NAME,
+    errno.EISDIR: _NAME,
+    errno.ELOOP: _NAME,
     errno.EIO: "The disk may be failing: the kernel's messages say more (dmesg)",
 }
 

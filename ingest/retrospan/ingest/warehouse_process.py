@@ -214,9 +214,7 @@ def _confine(data: Path) -> None:
         for place in places:
             place.mkdir(parents=True, exist_ok=True)
     except OSError as cause:
-        raise WarehouseUnavailable(
-            f"{data} has no space for the warehouse: {cause.filename}: {cause.strerror}"
-        ) from cause
+        raise WarehouseUnavailable(f"{data} cannot take the warehouse: {worded(cause)}") from cause
     # The engine puts what it needs for a moment there, and reads a configuration from its home and from where it is.
     os.environ |= {"HOME": "/nonexistent", "TMPDIR": str(temporary)}
     os.chdir("/")
