@@ -32,6 +32,11 @@ command = ["/bin/true"]
 name = "two"
 command = ["/bin/true"]
 """
+TARGET = """
+[[target]]
+name = "{name}"
+command = ["/bin/true"]
+"""
 RULE = """
 [[rule]]
 name = "{name}"
@@ -46,7 +51,8 @@ TRUE, FALSE = "count() >= 0", "count() > 1000"
 
 
 def rule(condition: str = TRUE, name: str = "r", to: tuple[str, ...] = ("one",)) -> AlertRule:
-    text = HEAD + RULE.format(name=name, condition=condition, to=json.dumps(list(to)))
+    more = [TARGET.format(name=target) for target in to if target not in ("one", "two")]
+    text = "".join([HEAD, *more]) + RULE.format(name=name, condition=condition, to=json.dumps(list(to)))
     return read_rules(text, "alerts.toml").rules[0]
 
 
@@ -101,6 +107,21 @@ class Scene:
         found: dict[str, Any] = json.loads(self.told[-1][1].body)
         return found
 
+    def reject(self, reason: str) -> None:
+        """Put a row of three rejected spans into the view, ten seconds ago."""
+        row = {
+            "tenant": "default",
+            "sequence": 1,
+            "arrived_at": f"{self.now / 1000:.3f}",
+            "signal": "traces",
+            "spans": 3,
+            "reason": reason,
+        }
+        store = self.warehouse.connect()
+        store.insert("INSERT INTO raw_rejects", json.dumps(row).encode(), "JSONEachRow")
+        store.close()
+        self.wait(10)
+
     def wait(self, seconds: float) -> None:
         self.now += round(seconds * 1000)
 
@@ -123,11 +144,36 @@ def test_it_tells_once_within_the_cooldown_whatever_restarts(scene: Scene) -> No
 
 
 def test_a_condition_that_does_not_hold_or_is_not_known_tells_nobody(scene: Scene) -> None:
+    scene.reject("no protobuf")
     scene.start(rule(FALSE, "quiet"), rule("max(spans) > NULL", "unknown"))
     assert scene.run() == []
     assert scene.evaluator.last["quiet"].fires is False
     assert scene.evaluator.last["unknown"].fires is None
     assert "NULL" in scene.evaluator.last["unknown"].failure
+
+
+def test_a_maximum_of_no_rows_is_quiet(scene: Scene) -> None:
+    scene.start(rule("max(nullIf(spans, 0)) > 5", "idle"))
+    assert scene.run() == []
+    assert (scene.evaluator.last["idle"].fires, scene.evaluator.last["idle"].matched) == (False, 0)
+    assert scene.evaluator.last["idle"].failure == ""
+
+
+def test_each_target_of_an_alert_is_listed(scene: Scene) -> None:
+    targets = ("one", "two", "three", "four", "five")
+    scene.answers = {
+        "one": Attempt("given_up", "it is not there"),
+        "five": Attempt("given_up", "neither is it"),
+    }
+    scene.start(rule(to=targets))
+    for _ in range(4):
+        scene.run()
+        scene.wait(601)
+    found = scene.book.outcomes()
+    assert len({each.alert_id for each in found}) == 3
+    for alert_id in {each.alert_id for each in found}:
+        told = {each.target: each.outcome for each in found if each.alert_id == alert_id}
+        assert told == dict.fromkeys(targets, "sent") | {"one": "given up", "five": "given up"}
 
 
 def test_what_was_decided_and_not_begun_is_told_by_the_next_process(scene: Scene) -> None:
@@ -248,18 +294,7 @@ def test_a_condition_that_fails_says_so_and_holds_up_no_other(
 
 def test_texts_of_senders_are_data_in_the_payload(scene: Scene) -> None:
     hostile = '"},"alert":{"severity":"info"}}\n\u001b[2J<img src=x onerror=alert(1)>\u202e ' + "x" * 5000
-    row = {
-        "tenant": "default",
-        "sequence": 1,
-        "arrived_at": f"{scene.now / 1000:.3f}",
-        "signal": "traces",
-        "spans": 3,
-        "reason": hostile,
-    }
-    with_row = scene.warehouse.connect()
-    with_row.insert("INSERT INTO raw_rejects", json.dumps(row).encode(), "JSONEachRow")
-    with_row.close()
-    scene.wait(10)
+    scene.reject(hostile)
     scene.start(rule("sum(spans) = 3"))
     assert scene.run() == [("one", 1)]
     body = scene.told[-1][1].body

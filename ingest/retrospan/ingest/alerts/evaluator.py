@@ -87,6 +87,9 @@ class Evaluator(Service):
             )
         except RetrospanError as error:
             return Evaluated(at, since, failure=_sentence(error))
+        if fires is None and not matched:
+            # An aggregate of no rows, such as a maximum, is NULL: nothing happened, and nothing is wrong with the rule.
+            return Evaluated(at, since, 0, False)
         if fires is None:
             return Evaluated(at, since, int(str(matched)), None, "the condition is NULL for these rows")
         return Evaluated(at, since, int(str(matched)), bool(fires))
