@@ -61,18 +61,24 @@ currency = "USD"
 """
 
 
-def names(match: Any) -> list[str] | None:
-    """Return the names and patterns of a clause; None for one that a table cannot say."""
+def names(match: Any, model: str) -> list[str] | None:
+    """Return the names and patterns of a clause that a table can say; None where it can say nothing of it.
+
+    What else a clause of several takes (an expression, above all for days, which are left out of names anyway) is not
+    said: it has no price then. Of a clause that excludes names only the model's own is.
+    """
     if isinstance(match, KINDS.ClauseEquals):
         return [match.equals.lower()]
     if isinstance(match, KINDS.ClauseStartsWith):
         return [match.starts_with.lower() + "*"]
+    if isinstance(match, KINDS.ClauseEndsWith):
+        return [f"*{match.ends_with.lower()}"]
     if isinstance(match, KINDS.ClauseContains):
         return [f"*{match.contains.lower()}*"]
     if isinstance(match, KINDS.ClauseOr):
-        found = [names(each) for each in match.or_]
-        return None if None in found else sorted({name for each in found if each for name in each})
-    return None
+        found = [names(each, model) for each in match.or_]
+        return sorted({name for each in found if each for name in each}) or None
+    return [model.lower()] if isinstance(match, KINDS.ClauseAnd) and match.is_match(model) else None
 
 
 def rates(provider: str, prices: Any) -> Rates | None:
@@ -111,7 +117,7 @@ def begins(constraint: Any) -> date | None:
 
 
 def entries(provider: str, served_by: list[str], model: Any) -> Iterator[str]:
-    known = names(model.match)
+    known = names(model.match, model.id)
     plain = model.prices if isinstance(model.prices, list) else [KINDS.ConditionalPrice(prices=model.prices)]
     if known is None or any(
         each.constraint is not None and begins(each.constraint) is None for each in plain
@@ -182,11 +188,11 @@ def listed(texts: list[str]) -> str:
 def main() -> None:
     by_id = {provider.id: provider for provider in PROVIDERS}
     found = [HEAD.format(version=version("genai-prices"))]
-    azure = {each for model in by_id["azure"].models for each in names(model.match) or ()}
+    azure = {each for model in by_id["azure"].models for each in names(model.match, model.id) or ()}
     falls_back = "openai" in (by_id["azure"].fallback_model_providers or ())
     for name in SERVED_BY:
         for model in by_id[name].models:
-            also = name == "openai" and falls_back and azure.isdisjoint(names(model.match) or ())
+            also = name == "openai" and falls_back and azure.isdisjoint(names(model.match, model.id) or ())
             found += entries(name, [name, "azure"] if also else [name], model)
     FILE.write_text("\n".join(found))
 

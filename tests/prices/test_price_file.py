@@ -92,6 +92,35 @@ def test_the_published_table_can_be_read_and_says_whose_it_is() -> None:
     assert "Copyright (c) Pydantic" in text and "MIT licence" in text
 
 
+@pytest.mark.parametrize(
+    ("provider", "model"),
+    [
+        ("google", "gemini-2.5-pro"),
+        ("google", "gemini-2.5-flash-lite"),
+        ("anthropic", "claude-opus-5"),
+        ("anthropic", "claude-sonnet-5-5-20261001"),
+        ("aws", "global.anthropic.claude-opus-5"),
+        ("openai", "gpt-6-sol-2026-09-01"),
+        ("azure", "gpt-6-sol"),
+        ("x-ai", "grok-4.7"),
+    ],
+)
+def test_a_model_has_its_published_price_though_a_table_cannot_say_all_its_names(
+    provider: str, model: str
+) -> None:
+    table = parse_prices(PUBLISHED.read_text(), "published.toml")
+    assert all("output" in price.standard.per_million for price in table.prices_of(provider, model))
+    assert table.prices_of(provider, model)
+
+
+def test_what_is_left_out_of_a_pattern_has_no_price_of_it() -> None:
+    table = parse_prices(PUBLISHED.read_text(), "published.toml")
+    speech = table.prices_of("google", "gemini-2.5-pro-preview-tts")
+    assert speech and {price.models for price in speech} != {
+        price.models for price in table.prices_of("google", "gemini-2.5-pro")
+    }
+
+
 def test_a_file_that_others_can_write_is_refused(tmp_path: Path) -> None:
     file = tmp_path / "prices.toml"
     file.write_text(GOOD)
