@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Iterable, Sequence
 from itertools import count
+from typing import cast
 
 from retrospan.ingest.config import InterpreterSettings
 from retrospan.ingest.interpret.rows.lists import TABLES
@@ -41,13 +42,13 @@ def load(store: EmbeddedStore, traces: Sequence[bytes], logs: Sequence[bytes] = 
 
 def canonical(store: EmbeddedStore) -> dict[str, list[list[object]]]:
     """Return the rows that readers see, without what may differ between two readings of the same spans."""
-    found = {}
+    filled = _filled(store)
+    found: dict[str, list[list[object]]] = {}
     for table in TABLES.values():
-        named = store.rows(
-            "SELECT name FROM system.columns WHERE database = 'retrospan' AND table = {table:String}",
-            {"table": table},
-        )
-        columns = ", ".join(str(name) for (name,) in named if name not in _EXCLUDED)
+        if table not in filled:
+            found[table] = []
+            continue
+        columns = ", ".join(name for name in filled[table] if name not in _EXCLUDED)
         pointer = "canon_traces" if table in ("canon_traces", "canon_spans") else "canon_runs"
         key = "trace_id" if pointer == "canon_traces" else "run_id"
         final = "FINAL" if table in ("canon_traces", "canon_runs") else ""
@@ -56,6 +57,16 @@ def canonical(store: EmbeddedStore) -> dict[str, list[list[object]]]:
             f"(SELECT {key}, generation FROM {pointer} FINAL) ORDER BY ALL"
         )
     return found
+
+
+def _filled(store: EmbeddedStore) -> dict[str, list[str]]:
+    """The tables that hold anything, with their columns: to ask or to empty one that does not costs as much."""
+    rows = store.rows(
+        "SELECT table, groupArray(name) FROM (SELECT table, name FROM system.columns "
+        "WHERE database = currentDatabase() ORDER BY table, position) WHERE table IN "
+        "(SELECT table FROM system.parts WHERE database = currentDatabase() AND active) GROUP BY table"
+    )
+    return {str(table): [str(name) for name in cast("list[object]", names)] for table, names in rows}
 
 
 def living(store: EmbeddedStore) -> dict[str, list[list[object]]]:
@@ -68,7 +79,8 @@ def living(store: EmbeddedStore) -> dict[str, list[list[object]]]:
 
 def emptied(store: EmbeddedStore) -> None:
     """Let go of everything that was sent and read."""
-    for table in (*TABLES.values(), "raw_spans", "raw_logs", "arrivals"):
+    filled = _filled(store)
+    for table in filled.keys() & {*TABLES.values(), "raw_spans", "raw_logs", "arrivals"}:
         store.command("TRUNCATE TABLE {table:Identifier}", {"table": table})
 
 
