@@ -43,6 +43,12 @@ def ask(views: EmbeddedStore) -> Ask:
     return partial(_rows, views, ("run_diff", "run_divergence"))
 
 
+@pytest.fixture(scope="module")
+def module_ask(module_views: EmbeddedStore) -> Ask:
+    """Run a SELECT as `ask` does, over what the file's own fixture writes."""
+    return partial(_rows, module_views, ("run_diff", "run_divergence"))
+
+
 @pytest.fixture
 def ask_both(views: EmbeddedStore) -> Ask:
     """Run a SELECT as `ask` does, and hold all that the port computes against the view."""

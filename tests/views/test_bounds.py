@@ -23,8 +23,9 @@ def _reads(store: EmbeddedStore, query: str) -> list[tuple[str, str]]:
     return found
 
 
-@pytest.fixture
-def told(views: EmbeddedStore) -> EmbeddedStore:
+@pytest.fixture(scope="module")
+def told(module_views: EmbeddedStore) -> EmbeddedStore:
+    """Two runs. What a test adds is of traces of its own, in which nothing loops."""
     for run_id in ("r", "s"):
         story = Story(run_id)
         story.hear(text("user", "x"))
@@ -32,8 +33,8 @@ def told(views: EmbeddedStore) -> EmbeddedStore:
             story.model(calls("search", q="a"))
             story.tool("search", {"q": "a"}, [])
         story.state(1, city="Oslo")
-        story.tell(views)
-    return views
+        story.tell(module_views)
+    return module_views
 
 
 @pytest.mark.long
@@ -123,9 +124,9 @@ def test_lists_read_no_payload(told: EmbeddedStore, query: str, payload: str) ->
     assert all(payload not in [name.strip() for name in names] for names in outputs), plan
 
 
-def test_pages_of_views_leave_nothing_out(told: EmbeddedStore, ask: Ask) -> None:
-    assert ask("SELECT count() AS n FROM loops") == [{"n": 2}]
-    assert ask("SELECT run_id FROM loops WHERE run_id = 's'") == [{"run_id": "s"}]
+def test_pages_of_views_leave_nothing_out(told: EmbeddedStore, module_ask: Ask) -> None:
+    assert module_ask("SELECT count() AS n FROM loops") == [{"n": 2}]
+    assert module_ask("SELECT run_id FROM loops WHERE run_id = 's'") == [{"run_id": "s"}]
 
 
 def test_the_records_of_a_run_are_read_by_their_key(told: EmbeddedStore) -> None:

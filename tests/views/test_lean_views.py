@@ -15,8 +15,8 @@ PAYLOAD = {
 }
 
 
-@pytest.fixture
-def told(views: EmbeddedStore) -> EmbeddedStore:
+@pytest.fixture(scope="module")
+def told(module_views: EmbeddedStore) -> EmbeddedStore:
     for run_id in ("r", "s"):
         story = Story(run_id)
         story.hear(text("user", "x"))
@@ -24,8 +24,8 @@ def told(views: EmbeddedStore) -> EmbeddedStore:
         story.tool("search", {"q": run_id}, [])
         story.model(text("assistant", "done"))
         story.state(1, city="Oslo")
-        story.tell(views)
-    return views
+        story.tell(module_views)
+    return module_views
 
 
 @pytest.mark.parametrize("name", ["steps", "model_calls"])
