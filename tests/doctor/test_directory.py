@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from retrospan.ingest.doctor.directory import check_directory
+from retrospan.ingest.load.ledger import Batch, Ledger
 from retrospan.ingest.log.write_ahead_log import WriteAheadLog
 
 
@@ -29,3 +30,37 @@ def test_the_last_record_is_found_where_all_of_the_log_is_archived(
     tmp_path.chmod(0o700)
     [clock] = [found for found in check_directory(tmp_path, engine=False) if found.check == "clock"]
     assert told in clock.said
+
+
+@pytest.mark.parametrize(
+    ("gone", "removed", "missing"),
+    [
+        ("", "", 0),
+        ("*", "", 3),
+        ("archive/*-*1.seg.zst", "", 1),
+        ("archive/*-*2.seg.zst", "", 1),
+        ("*.seg", "", 1),
+        ("archive/*-*2.seg.zst", "2 2\n", 0),
+    ],
+)
+def test_files_of_the_log_that_are_gone_are_missed(
+    tmp_path: Path, gone: str, removed: str, missing: int
+) -> None:
+    folder = tmp_path / "log"
+    log = WriteAheadLog.open(folder, low_water_bytes=0)
+    for number in range(1, 4):
+        log.append(tenant="default", traces=b"body")
+        if number < 3:
+            assert log.seal(number) and log.archive_next(number)
+    log.close()
+    ledger = Ledger.open(folder / "batches.jsonl")
+    ledger.finish(Batch(first=1, last=3, records=3, items=3, token="t"))
+    ledger.close()
+    for path in folder.glob(f"**/{gone}") if gone == "*" else folder.glob(gone or "none"):
+        if ".seg" in path.name:
+            path.unlink()
+    if removed:
+        (folder / "archive" / "removed").write_text(removed)
+    tmp_path.chmod(0o700)
+    said = [found.said for found in check_directory(tmp_path, engine=False) if found.result == "failed"]
+    assert said == ([f"{missing} records are missing that were there once; 3 were loaded"] if missing else [])

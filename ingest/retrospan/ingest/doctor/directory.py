@@ -15,9 +15,10 @@ from retrospan.ingest.doctor.machine import check_arrival
 from retrospan.ingest.doctor.running import check_migrations, check_quarantine, check_tables
 from retrospan.ingest.load import checking
 from retrospan.ingest.load.ledger import Ledger
-from retrospan.ingest.log.archive import archived_in, opened
+from retrospan.ingest.log.archive import DIRECTORY, archived_in, opened
 from retrospan.ingest.log.directory import claim, require_own
-from retrospan.ingest.log.segment import segments_in, survey
+from retrospan.ingest.log.segment import Segment, segments_in, survey
+from retrospan.ingest.log.tombstones import Tombstones
 from retrospan.ingest.warehouse.embedded import EmbeddedWarehouse
 from retrospan.schemas.errors import ConfigError, DirectoryInUse, RetrospanError, SchemaTooNew
 from retrospan.schemas.migrate import Migrations
@@ -55,6 +56,12 @@ def check_directory(data: Path, *, engine: bool) -> Iterator[Finding]:
         yield ok("data", f"{data.absolute()} is not in use")
         yield from _log(data / "log")
         ledger = Ledger.look(data / "log" / "batches.jsonl")
+        if missing := _missing(data / "log", ledger.loaded_sequence):
+            yield failed(
+                "log",
+                f"{missing:,} records are missing that were there once; {ledger.loaded_sequence:,} were loaded",
+                "put the files of log/ back from a backup, or note in log/archive/removed that they went on purpose",
+            )
         if ledger.damaged_lines:
             yield warning(
                 "ledger",
@@ -113,6 +120,26 @@ def _last_archived(directory: Path) -> int:
     with opened(newest) as descriptor:
         last = survey(descriptor, first=newest.first, before=newest.last + 1, size=newest.size).last
     return last.arrived_at if last is not None else 0
+
+
+def _missing(directory: Path, loaded: int) -> int:
+    """Return how many records are gone, by the names of the files and by what is known to be loaded."""
+    removed = Tombstones.read(directory / DIRECTORY)
+    # Of one that is there as both, the archive: its name tells where it ends.
+    both = {segment.first: segment for segment in (*segments_in(directory), *archived_in(directory))}
+    segments = [both[first] for first in sorted(both)]
+    missing = last = 0
+    for segment, following in zip_longest(segments, segments[1:]):
+        if last or loaded:
+            missing += removed.missing(last, segment.first)
+        last = segment.last or (following.first - 1 if following is not None else _end_of(segment))
+    return missing + (removed.missing(last, loaded + 1) if last < loaded else 0)
+
+
+def _end_of(segment: Segment) -> int:
+    with opened(segment) as descriptor:
+        last = survey(descriptor, first=segment.first, before=None, size=segment.size).last
+    return last.sequence if last is not None else segment.first - 1
 
 
 def _tables(path: Path, ledger: Ledger) -> Iterator[Finding]:
