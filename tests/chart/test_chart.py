@@ -171,6 +171,12 @@ def test_parts_of_their_own_know_their_roles(helm: Helm) -> None:
         ({"config": {"limits": {"queries": [1]}}}, "/config/limits"),
         ({"tokens": {"existingSecret": "Not A Name"}}, "/tokens/existingSecret'"),
         ({"retention": {"schedule": "daily"}}, "/retention/schedule'"),
+        ({"nameOverride": "a: b"}, "/nameOverride'"),
+        ({"fullnameOverride": "Traces"}, "/fullnameOverride'"),
+        ({"listen": "0.0.0.0\nx"}, "/listen'"),
+        ({"image": {"repository": "a\nb"}}, "/image/repository'"),
+        ({"config": {"limits": {"a.b = 1": 1}}}, "/config/limits'"),
+        ({"mode": "server", "warehouse": {"host": "::1"}}, "/warehouse/host'"),
         ({"collector": {"env": [{"name": "RETROSPAN_OPEN", "value": "true"}]}}, "/collector/env/0/name"),
         (
             {"tokens": {"existingSecret": "mine"}, "grafana": {"datasource": {"enabled": True}}},
