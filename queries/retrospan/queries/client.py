@@ -11,6 +11,7 @@ from typing import Any, cast
 from urllib.parse import SplitResult, urlencode, urlsplit
 
 from retrospan.queries.credentials import Credentials
+from retrospan.schemas.broken_off import failure_at_end
 from retrospan.schemas.errors import CollectorUnreachable, ConfigError, SqlError
 from retrospan.schemas.literals import Value, parameter_text
 
@@ -47,7 +48,7 @@ class Client:
             target = f"{self._url.path or '/'}?{urlencode(told)}"
             connection.request("POST", target, query.encode(), self._headers)
             response = connection.getresponse()
-            body = response.read()
+            body = _body(response)
         except (OSError, http.client.HTTPException) as error:
             reason = getattr(error, "strerror", None) or str(error) or type(error).__name__
             raise CollectorUnreachable(
@@ -89,6 +90,17 @@ def parts_of(text: str) -> SplitResult | None:
     except ValueError:
         return None
     return parts if usable else None
+
+
+def _body(response: http.client.HTTPResponse) -> bytes:
+    """Return the answer. Raises SqlError with what the statement says that failed once its answer had begun."""
+    try:
+        return response.read()
+    except http.client.IncompleteRead as broken:
+        failed = failure_at_end(broken.partial, response.getheader("X-ClickHouse-Exception-Tag"))
+        if failed is None:
+            raise
+        raise _refused(response.status, failed[1]) from broken
 
 
 def _refused(status: int, message: str) -> SqlError:

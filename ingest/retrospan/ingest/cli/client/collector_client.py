@@ -15,6 +15,7 @@ from urllib.parse import urlencode, urlsplit
 from retrospan.ingest.cli.client.engine_errors import sql_error
 from retrospan.ingest.cli.terminal.moments import Moment
 from retrospan.queries.credentials import Credentials
+from retrospan.schemas.broken_off import failure_at_end
 from retrospan.schemas.errors import CollectorUnreachable, ConfigError, PermanentError, RetrospanError
 from retrospan.schemas.literals import parameter_text
 
@@ -101,8 +102,14 @@ class CollectorClient:
         output_format: str,
         write: Callable[[bytes], object],
         parameters: Mapping[str, Parameter] | None = None,
+        begin: Callable[[str], object] | None = None,
     ) -> str:
-        """Run one statement and hand its result on in pieces; return the format it is in."""
+        """Run one statement and hand its result on in pieces; return the format it is in, which `begin` is told before.
+
+        A statement that fails in the middle raises what it says once all before that is handed on.
+        """
+        from http.client import IncompleteRead
+
         query: dict[str, str] = {"database": "retrospan", "default_format": output_format}
         for name, value in (parameters or {}).items():
             query[f"param_{name}"] = parameter_text(value)
@@ -112,8 +119,22 @@ class CollectorClient:
             found = response.getheader("X-ClickHouse-Format")
             if response.status != 200 or response.getheader("X-ClickHouse-Exception-Code"):
                 raise self._refused(response, sql)
-            while piece := response.read(1 << 18):
-                write(piece)
+            if begin is not None:
+                begin(found or output_format)
+            held = b""  # what fails may be written across two pieces
+            try:
+                while piece := response.read(1 << 18):
+                    write(held)
+                    held = piece
+            except IncompleteRead as broken:
+                failed = failure_at_end(
+                    held + broken.partial, response.getheader("X-ClickHouse-Exception-Tag")
+                )
+                if failed is None:
+                    raise
+                write(failed[0])
+                raise sql_error(failed[1], sql) from broken
+            write(held)
         return found or output_format
 
     def health(self) -> dict[str, object]:
@@ -272,23 +293,45 @@ class _Request:
 
 def read_rows(body: bytes) -> QueryResult:
     """Read JSONCompactEachRowWithNamesAndTypes."""
-    lines = body.decode(errors="surrogateescape").split("\n")
-    if len(lines) < 2:
-        return QueryResult([], [], [])
-    names: list[str] = json.loads(lines[0])
-    types: list[str] = json.loads(lines[1])
-    readers = [_reader(kind) for kind in types]
     rows: list[Row] = []
-    for line in lines[2:]:
-        if line:
-            values: list[object] = json.loads(line)
-            rows.append(
-                {
-                    name: value if read is None or value is None else read(value)
-                    for name, read, value in zip(names, readers, values, strict=True)
-                }
-            )
-    return QueryResult(names, types, rows)
+    reading = RowReading(rows.append)
+    reading(body if body.endswith(b"\n") or not body else body + b"\n")
+    return QueryResult(reading.names, reading.types, rows)
+
+
+class RowReading:
+    """Reads JSONCompactEachRowWithNamesAndTypes in pieces, and hands each row on as soon as its line is whole."""
+
+    def __init__(self, each: Callable[[Row], object]) -> None:
+        self.names: list[str] = []
+        self.types: list[str] = []
+        self._each = each
+        self._readers: list[Callable[[object], object] | None] | None = None
+        self._knows_names = False
+        self._rest = b""
+
+    def __call__(self, piece: bytes) -> None:
+        """Take the next piece of the answer."""
+        *lines, self._rest = (self._rest + piece).split(b"\n")
+        for line in lines:
+            if self._readers is not None:
+                self._row(line, self._readers)
+            elif not self._knows_names:
+                self.names, self._knows_names = json.loads(line.decode(errors="surrogateescape")), True
+            else:
+                self.types = json.loads(line.decode(errors="surrogateescape"))
+                self._readers = [_reader(kind) for kind in self.types]
+
+    def _row(self, line: bytes, readers: list[Callable[[object], object] | None]) -> None:
+        if not line:
+            return
+        values: list[object] = json.loads(line.decode(errors="surrogateescape"))
+        self._each(
+            {
+                name: value if read is None or value is None else read(value)
+                for name, read, value in zip(self.names, readers, values, strict=True)
+            }
+        )
 
 
 def _reader(kind: str) -> Callable[[object], object] | None:

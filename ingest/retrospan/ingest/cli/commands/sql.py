@@ -5,8 +5,15 @@ from __future__ import annotations
 import argparse
 import os
 import sys
+from collections.abc import Callable
 
-from retrospan.ingest.cli.client.collector_client import ROWS_FORMAT, CollectorClient, QueryResult, read_rows
+from retrospan.ingest.cli.client.collector_client import (
+    ROWS_FORMAT,
+    CollectorClient,
+    QueryResult,
+    RowReading,
+    read_rows,
+)
 from retrospan.ingest.cli.client.parameters import parameters_of
 from retrospan.ingest.cli.terminal.arguments import Help, Parser, UsageError, add_color_flag
 from retrospan.ingest.cli.terminal.moments import Moment
@@ -69,17 +76,29 @@ def run(arguments: argparse.Namespace) -> int:
     if wanted in FORMATS:
         _pass_through(screen, warehouse, sql, parameters, wanted)
         return 0
-    body, found = warehouse.fetch(sql, ROWS_FORMAT, parameters)
-    if found != ROWS_FORMAT:  # the statement has its own FORMAT clause
-        _write_text(screen, body)
-        return 0
-    answer = read_rows(body)
     if wanted == "json":
-        for row in answer.rows:
-            screen.data(json_line(row, frozenset()) + "\n")
-    else:
-        _show(screen, answer)
+        _stream_objects(screen, warehouse, sql, parameters)
+        return 0
+    body, found = warehouse.fetch(sql, ROWS_FORMAT, parameters)
+    if found == ROWS_FORMAT:
+        _show(screen, read_rows(body))
+    else:  # the statement has its own FORMAT clause
+        _write_text(screen, body)
     return 0
+
+
+def _stream_objects(screen: Screen, warehouse: CollectorClient, sql: str, parameters: dict[str, str]) -> None:
+    """Write each row as soon as it has come: an answer may be longer than this process can hold."""
+    reading = RowReading(lambda row: screen.data(json_line(row, frozenset()) + "\n"))
+    own: list[bytes] = []  # of a statement with its own FORMAT clause
+    writes: list[Callable[[bytes], object]] = []
+
+    def begin(found: str) -> None:
+        writes.append(reading if found == ROWS_FORMAT else own.append)
+
+    warehouse.stream(sql, ROWS_FORMAT, lambda piece: writes[0](piece), parameters, begin)
+    if own:
+        _write_text(screen, b"".join(own))
 
 
 def _pass_through(
