@@ -38,6 +38,8 @@ _LONGEST = (
     "tests/torture/",
     "tests/interpret/service/test_interpreter.py",
     "tests/cli/",
+    "tests/survival/",
+    "tests/views/",
 )
 
 
