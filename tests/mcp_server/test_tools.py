@@ -32,7 +32,10 @@ _VALUES: dict[str, st.SearchStrategy[Any]] = {
 _HOSTILE = st.sampled_from(
     ["--json", "--debug", "-n", "--sql", "-h", "--param=a=b", "--color=always", "--help"]
 )
-_TEXT = st.one_of(_HOSTILE, st.text(min_size=1, max_size=30).filter(lambda text: text.strip("-") != ""))
+#: Nothing but hyphens fits no schema; nothing but white space is an empty value to a flag, which refuses it by name.
+_TEXT = st.one_of(
+    _HOSTILE, st.text(min_size=1, max_size=30).filter(lambda text: text.strip("-") and text.strip())
+)
 
 
 @st.composite
