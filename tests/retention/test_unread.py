@@ -47,6 +47,6 @@ def test_where_nothing_is_read_nothing_is_deleted_and_the_reason_is_told(keeper:
         require_read(store, lambda told: None, lambda: None)
         keeper.send([agent_run("unread", "ok")])
         assert keeper.loader.wait_loaded(keeper.log.durable_sequence, 60.0)
-        with pytest.raises(WarehouseUnavailable, match=f"1 traces wait.*{trace_of('unread')}"):
+        with pytest.raises(WarehouseUnavailable, match=f"interpreted: 1, one of them {trace_of('unread')}"):
             require_read(store, lambda told: None, lambda: None, patience=0.0)
         require_read(store, lambda told: None, lambda: None, lambda: 1, patience=0.0)

@@ -45,7 +45,7 @@ def require_read(
             if waiting <= set_aside():
                 return
             raise WarehouseUnavailable(
-                f"{waiting} traces wait to be interpreted, one of them {trace_id}, and none was in {patience:.0f} s: what "
+                f"Traces that wait to be interpreted: {waiting}, one of them {trace_id}; none was in {patience:.0f} s. What "
                 "runs are kept for their sake is not known, so nothing is deleted. See interpretation in /health."
             )
         report(
