@@ -67,8 +67,8 @@ def fill(directory: Path) -> None:
         if number in {*_TABLES, *_COLUMNS}:
             store.command(statement)
     interpreter = Interpreter(warehouse, InterpreterSettings(quiet_seconds=0.0), own_process=False)
+    # It looks for what is unread itself. Noticed as well, a run would be read twice on a slow machine.
     interpreter.start()
-    interpreter.notice(1, sequence)
     assert interpreter.wait_idle(60)
     interpreter.stop()
     for table, columns in added().items():

@@ -20,25 +20,6 @@ WITH
     -- Of the texts that are shown, those of one thing and one side.
     (words, what, side) -> arrayFilter(w -> w.what = what AND w.side = side, words) AS words_of,
     state -> concat('{', arrayStringConcat(arrayMap(s -> concat(toJSONString(s.place), ':', s.text), state), ','), '}') AS as_object,
-    -- A message without the ids of its calls and responses: the numbers that stand for them in its hash shift with
-    -- each call before it.
-    (kind, json) -> if(
-        kind = 'message',
-        replaceRegexpAll(json, '("type":"(?:server_)?tool_call(?:_response)?"),"id":"(?:[^"\\\\]|\\\\.)*"', '\\1'),
-        json
-    ) AS without_call_ids,
-    -- What a value is compared by: its hash, or without ids if it has some.
-    (kind, json, hash) -> if(
-        without_call_ids(kind, json) != json,
-        hex(
-            sipHash128(
-                JSONExtractString(json, 'role'),
-                countSubstrings(json, '"is_error":true'),
-                retrospan_without_ids(retrospan_message_text(without_call_ids(kind, json)))
-            )
-        ),
-        retrospan_key_of_text(if(kind = 'message', retrospan_message_text(json), json), hash)
-    ) AS key_of_value,
     -- How many steps of its parent a run inherits.
     (of_parent, names_of_parent, statuses_of_parent, own, own_names, link, fork_step) -> multiIf(
         empty(own), 0,
@@ -80,7 +61,7 @@ WITH
         SELECT
             v.run_id AS run_id,
             v.number AS number,
-            key_of_value(v.kind, v.json, v.hash) AS key,
+            retrospan_key_of_value(v.kind, v.json, v.hash) AS key,
             v.role AS role,
             substringUTF8(if(v.kind = 'message', retrospan_message_text(v.json), v.json), 1, 500) AS text
         FROM canon_values AS v
@@ -129,7 +110,7 @@ WITH
                 generation,
                 number,
                 hash,
-                key_of_value(kind, json, hash) AS key,
+                retrospan_key_of_value(kind, json, hash) AS key,
                 substringUTF8(if(kind = 'message', retrospan_message_text(json), json), 1, 500) AS text
             FROM canon_values
             WHERE run_id IN ({a:String}, {b:String})
@@ -196,7 +177,7 @@ WITH
                     number,
                     reinterpretAsUInt128(
                         -- Of what is equal but for the form of its JSON, one key.
-                        sipHash128(min(key_of_value(kind, json, hash)) OVER (PARTITION BY hash))
+                        sipHash128(min(retrospan_key_of_value(kind, json, hash)) OVER (PARTITION BY hash))
                     ) AS key
                 FROM canon_values
                 WHERE run_id IN ({a:String}, {b:String})
@@ -236,7 +217,7 @@ WITH
                 generation,
                 number,
                 hash,
-                min(key_of_value(kind, json, hash)) OVER (PARTITION BY hash) AS key
+                min(retrospan_key_of_value(kind, json, hash)) OVER (PARTITION BY hash) AS key
             FROM canon_values
             WHERE
                 run_id IN ({a:String}, {b:String})

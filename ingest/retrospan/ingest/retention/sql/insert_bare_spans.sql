@@ -93,8 +93,7 @@ FROM
         AND trace_id IN {trace_ids:Array(String)}
         AND toUnixTimestamp64Nano(arrived_at) <= transform(trace_id, {trace_ids:Array(String)}, {arrivals:Array(Int64)}, toInt64(0))
         AND NOT (
-            arrayCount(a -> tupleElement(a, 1) = 'retrospan.redacted', attributes) = 1
-            AND arrayAll(a -> has({kept:Array(String)}, tupleElement(a, 1)) OR (tupleElement(a, 1) = 'retrospan.redacted' AND tupleElement(a, 2) = 'string' AND tupleElement(a, 3) = {mark:String}), attributes)
+            retrospan_has_only_kept(attributes, {kept:Array(String)}, {mark:String})
             AND status_message = ''
             AND arrayAll(e -> arrayAll(a -> has({kept:Array(String)}, tupleElement(a, 1)), tupleElement(e, 3)), events)
             AND arrayAll(l -> arrayAll(a -> has({kept:Array(String)}, tupleElement(a, 1)), tupleElement(l, 5)), links)

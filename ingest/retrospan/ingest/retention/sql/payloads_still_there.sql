@@ -21,8 +21,7 @@ WHERE s.arrived_at <= r.last_arrival
         WHERE what = 'payloads' AND deleted_at > now() - INTERVAL 7 DAY
     )
     AND NOT (
-        arrayCount(a -> tupleElement(a, 1) = 'retrospan.redacted', s.attributes) = 1
-        AND arrayAll(a -> has({kept:Array(String)}, tupleElement(a, 1)) OR (tupleElement(a, 1) = 'retrospan.redacted' AND tupleElement(a, 2) = 'string' AND tupleElement(a, 3) = {mark:String}), s.attributes)
+        retrospan_has_only_kept(s.attributes, {kept:Array(String)}, {mark:String})
         AND s.status_message = ''
         AND arrayAll(e -> arrayAll(a -> has({kept:Array(String)}, tupleElement(a, 1)), tupleElement(e, 3)), s.events)
         AND arrayAll(l -> arrayAll(a -> has({kept:Array(String)}, tupleElement(a, 1)), tupleElement(l, 5)), s.links)
