@@ -172,3 +172,10 @@ def test_steps_of_unknown_content_are_not_said_to_have_moved() -> None:
 def test_what_a_run_inherits(link: str, fork_step: int, child: str, inherited: int) -> None:
     parent = _keys("abcd")
     assert inherited_steps(Descent(link, fork_step), parent, _keys(child), len(parent)) == inherited
+
+
+@pytest.mark.parametrize(("child", "inherited"), [("ababz", 0), ("abz", 4), ("abab", 0), ("a", 4)])
+def test_a_fork_in_a_loop_was_run_from_the_start_where_it_repeats_what_came_before(
+    child: str, inherited: int
+) -> None:
+    assert inherited_steps(Descent("forks", 5), _keys("ababab"), _keys(child), 6) == inherited

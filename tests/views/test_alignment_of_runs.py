@@ -161,6 +161,19 @@ def test_a_fork_is_compared_from_where_it_was_forked(views: EmbeddedStore, ask: 
     assert diff(ask, "b", "a")[0] == (None, 1, "same", "", "inherited")
 
 
+@pytest.mark.long
+def test_a_fork_of_a_loop_that_was_run_from_the_start_is_compared_from_there(
+    views: EmbeddedStore, ask: Ask, ask_both: Ask
+) -> None:
+    searching("a", "xxxx").tell(views)
+    fork = searching("b", "xx")
+    patch = {attributes.FORK_STEP: 5, attributes.FORK_PATCH: '{"system":"stop"}'}
+    descends(fork, "forks", "a", **patch).tell(views)
+    assert [row[:3] for row in diff(ask_both)][:4] == [(n, n, "same") for n in (1, 2, 3, 4)]
+    found = divergence(ask)
+    assert (found["cause"], found["step_a"]) == ("patch", 5)
+
+
 def test_a_resumed_run_goes_on_from_where_it_resumed(views: EmbeddedStore, ask: Ask) -> None:
     first = searching("a", "xy")
     first.acts, first.has_root = first.acts[:3], False

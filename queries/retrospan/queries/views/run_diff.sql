@@ -23,7 +23,10 @@ WITH
     -- How many steps of its parent a run inherits.
     (of_parent, names_of_parent, statuses_of_parent, own, own_names, link, fork_step) -> multiIf(
         empty(own), 0,
-        fork_step BETWEEN 1 AND length(of_parent) AND of_parent[fork_step] = own[1], fork_step - 1,
+        -- In a loop the forked step is equal to the first: what repeats all that came before it was run from the start.
+        fork_step BETWEEN 1 AND length(of_parent)
+            AND of_parent[fork_step] = own[1]
+            AND (fork_step = 1 OR arraySlice(own, 1, fork_step - 1) != arraySlice(of_parent, 1, fork_step - 1)), fork_step - 1,
         of_parent[1] = own[1], 0,
         fork_step BETWEEN 1 AND length(of_parent) AND names_of_parent[fork_step] = own_names[1], fork_step - 1,
         has(of_parent, own[1]), indexOf(of_parent, own[1]) - 1,
