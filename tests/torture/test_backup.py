@@ -79,7 +79,7 @@ def test_an_archived_segment_counts_before_a_shorter_plain_one(tmp_path: Path) -
 
 
 @pytest.mark.requirement("R16")
-def test_a_shorter_plain_segment_that_is_no_copy_of_its_archive_stays(tmp_path: Path) -> None:
+def test_a_shorter_plain_segment_that_is_not_a_copy_of_its_archive_stays(tmp_path: Path) -> None:
     log = WriteAheadLog.open(tmp_path / "log", segment_bytes=1500, low_water_bytes=0)
     append(log, 10)
     first = min((tmp_path / "log").glob("*.seg"))

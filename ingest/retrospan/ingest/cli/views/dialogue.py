@@ -5,6 +5,9 @@ from __future__ import annotations
 from retrospan.ingest.cli.terminal.values import message_text, parse
 from retrospan.ingest.interpret.normalize.messages import read_message
 
+#: Types of parts, of a message or of instructions: a part alone is not a message, for nobody is known to have said it.
+_PARTS = ("text", "reasoning")
+
 
 def as_dialogue(value: str | None) -> list[tuple[str, str]] | None:
     """Return (role, what it says) of each message when a JSON value is a list of messages, else None."""
@@ -18,10 +21,6 @@ def as_dialogue(value: str | None) -> list[tuple[str, str]] | None:
             return None
         said.append((str(message["role"]), message_text(message)))
     return said
-
-
-#: Types of what is a part of a message or of instructions, and no message: nobody is known to have said it.
-_PARTS = ("text", "reasoning")
 
 
 def _is_message(item: dict[str, object]) -> bool:

@@ -90,7 +90,7 @@ def _requests(
             ((one, own),) = inner
             _complete(span, one)
             one.is_part = True
-            if one in below[span]:  # a request with others inside: these are none of it
+            if one in below[span]:  # a request with others inside, which are not part of it
                 beside = [each for each in own if each is not one]
         requests[span] = (span, [span, *beside])
     return requests
