@@ -126,6 +126,7 @@ class Following:
             share=opened.share,
             is_flooded=lambda: self._loader.is_flooded,
             prices=packed(config.prices),
+            noticed_to=ledger.loaded_sequence,
         )
         self._loader = Loader(
             self._log, opened.connect, ledger, config.loader, opened.log_number, self._loaded

@@ -59,7 +59,7 @@ class Backlog:
     ) -> None:
         """Have these traces read, and wait for that; `progress` gets (done, all)."""
         with self._changed:
-            self._awaited = self._touch(rows, urgent=True)
+            self._awaited = self._touch(rows, late=True)
             self._changed.notify_all()
             while self._awaited and not stopping():
                 progress(max(0, len(rows) - len(self._awaited)), len(rows))
@@ -98,7 +98,7 @@ class Backlog:
     @property
     def wants_unread(self) -> bool:
         """Whether there was no room for traces, and there is now."""
-        return bool(self._queue.left_out) and not len(self._queue)
+        return bool(self._queue.left_out) and self._queue.has_room
 
     def lose(self) -> None:
         """Forget what is being read: what is unread is not known until `begin`."""
@@ -111,9 +111,9 @@ class Backlog:
         with self._changed:
             self._is_known = True
             self._queue.looked(len(unread))
-            self._touch(unread, urgent=True)
+            self._touch(unread, late=True)
             # A rebuild asked for traces that were read before: they are not unread.
-            self._awaited = self._touch(self._awaited.values(), urgent=True)
+            self._awaited = self._touch(self._awaited.values(), late=True)
             self._changed.notify_all()
 
     def sooner_if_ended(self, rows: Iterable[Touched]) -> list[TraceKey]:
@@ -148,7 +148,8 @@ class Backlog:
             self._busy -= noticed
             if unread is not None:
                 self._queue.looked(len(unread))
-            self._touch([*touched, *(unread or ())])
+            self._touch(unread or (), late=True)
+            self._touch(touched)
             now, oldest = time.monotonic(), self._queue.oldest()
             if oldest is None or self._awaited or now - max(oldest, self._took) >= patience:
                 for trace, newest in self._queue.take(now, room):
@@ -185,15 +186,23 @@ class Backlog:
         known = len(self._queue) + self._queue.left_out + self._busy + len(self._noticed)
         return known + asking + (not self._is_known)
 
-    def _touch(self, rows: Iterable[Touched], urgent: bool = False) -> dict[TraceKey, Touched]:
+    def _touch(
+        self, rows: Iterable[Touched], urgent: bool = False, late: bool = False
+    ) -> dict[TraceKey, Touched]:
         """Queue the traces that are this interpreter's; return them."""
         now = time.monotonic()
         touched: dict[TraceKey, Touched] = {}
         for row in rows:
             if self.owns(row.tenant, row.home or row.trace_id):
-                # Passed on by another interpreter: it has waited long enough.
                 self._queue.touch(
-                    row.trace, row.records, tuple(row.newest), now, urgent or bool(row.home), row.ended
+                    row.trace,
+                    row.records,
+                    tuple(row.newest),
+                    now,
+                    # Passed on by another interpreter: it has waited long enough.
+                    urgent=urgent or bool(row.home),
+                    ended=row.ended,
+                    late=late or row.late,
                 )
                 touched[row.trace] = row
         return touched

@@ -72,12 +72,14 @@ class Interpreter(Service):
         most_waiting: int = MOST_WAITING,
         is_flooded: Callable[[], bool] = lambda: False,
         prices: bytes = b"",
+        noticed_to: int = 0,
     ) -> None:
         """`own_process` gives the reading of runs processes of its own; what needs the warehouse stays here.
 
         With a `share` this interpreter reads the runs that are its own. Without, it reads them all, and holds
         `most_waiting` traces in memory; the warehouse is asked for the others once those are read. `is_flooded` tells
-        whether the loader is far behind. `prices` is the packed history of what models cost.
+        whether the loader is far behind. `prices` is the packed history of what models cost. Log records up to
+        `noticed_to` were in the raw tables before: noticed again, they let others go first.
 
         Raises:
             ConfigError: the file of mutation rules cannot be used.
@@ -122,6 +124,7 @@ class Interpreter(Service):
         )
         self._lanes = Lanes(self._runner, self._writer, self._long, self._backlog)
         self._long_began = 0.0
+        self._noticed_to = noticed_to
         self._worked_at = time.monotonic()
         self._lock = threading.Lock()  # held while runs are read and their rows written
 
@@ -302,7 +305,11 @@ class Interpreter(Service):
             return self._with_ends(store, self._arrivals.fresh(store, at_once=bool(noticed)))
         rows: list[Touched] = []
         for first, last in noticed:
-            rows += typed_rows(store, Touched, load("traces_touched"), {"first": first, "last": last})
+            touched = typed_rows(store, Touched, load("traces_touched"), {"first": first, "last": last})
+            # A rebuild loads again what was there before: it is not to keep what comes meanwhile waiting.
+            is_again = last <= self._noticed_to
+            self._noticed_to = max(last, self._noticed_to)
+            rows += (row._replace(late=True) for row in touched) if is_again else touched
             rows += touched_by_strays(store, first, last)
         return self._with_ends(store, rows)
 

@@ -16,7 +16,7 @@ TraceKey = tuple[str, str]
 class Touched(NamedTuple):
     """A trace with `records` new records, the `newest` of each log among them; `home`: who passed it on, or ''.
 
-    `ended`: its root span has come, so that little will follow.
+    `ended`: its root span has come, so that little will follow. `late`: what comes now is to be read before it.
     """
 
     tenant: str
@@ -25,6 +25,7 @@ class Touched(NamedTuple):
     newest: Sequence[int] = ()
     home: str = ""
     ended: bool = False
+    late: bool = False
 
     @property
     def trace(self) -> TraceKey:
@@ -39,11 +40,14 @@ PATIENCE_SECONDS = 2.0
 GROWING_PAUSE = 3.0
 #: A trace that was read before and of which nothing came for so long does not grow any more.
 GROWING_SECONDS = 60.0
-#: While no more traces wait than these, one whose root span has ended is read at once: little will follow. Where more wait,
-#: it has its turn later in any case.
+#: While no more traces of now wait than these, one whose root span has ended is read at once: little will follow. Where
+#: more wait, it has its turn later in any case.
 FEW = 400
-#: Where more are due than a batch may hold, the oldest, as many as so many batches may, are read in the order in which
-#: their spans lie once they are merged: each batch then unpacks a part of them, and not all for a few spans in each.
+#: Where more are due than a batch may hold, so many batches in a row are of the newest: their spans lie in small parts,
+#: which costs a fifth of reading them once these are merged. The batch after those is of the others.
+FRESH_BATCHES = 3
+#: The others, the oldest of them, as many as so many batches may hold, are read in the order in which their spans lie once
+#: they are merged: each batch then unpacks a part of them, and not all for a few spans in each.
 SWEEP_BATCHES = 16
 #: Of so many traces is known what reading them cost.
 REMEMBERED = 100_000
@@ -59,6 +63,7 @@ class _Waiting:
     newest: Newest
     urgent: bool
     ended: bool
+    late: bool
 
 
 @dataclass(slots=True)
@@ -80,18 +85,22 @@ class RunQueue:
     it is read as often. Those that grow are read together, for what a reading takes of the engine hardly depends on how
     many traces it is of.
 
-    Where more are due than are taken, they are taken in sweeps (`SWEEP_BATCHES`): one that becomes due waits for the rest
-    of the sweep that is under way, and for its place in the next.
+    What comes now goes before what is late: read anew because somebody asked for all of it, or left unread by those before.
+    Where more of it is due than is taken, the newest go first (`FRESH_BATCHES`), of each tenant in turn, so that whoever
+    sends most keeps no other waiting. All others are taken in sweeps (`SWEEP_BATCHES`): one that becomes due waits for the
+    rest of the sweep that is under way, and for its place in the next.
     """
 
     def __init__(self, quiet_seconds: float, most: int = MOST_WAITING) -> None:
-        """With `most` traces waiting, others are left out unless they are urgent."""
+        """With `most` traces waiting that are not late, others are left out unless they are urgent."""
         self.left_out = 0
         """How many touches were of traces that are not here, since the caller last looked for those."""
         self._quiet = quiet_seconds
         self._most = most
         # In the order of `since`: a trace that was taken and comes back is a new one.
         self._waiting: dict[TraceKey, _Waiting] = {}
+        self._late = 0  # how many of these
+        self._fresh_batches = 0  # in a row
         self._read: dict[TraceKey, _Read] = {}
         self._sweep: deque[TraceKey] = deque()  # due when it began, in the order in which they are taken
         self._growing: dict[TraceKey, float] = {}  # when each was last touched, in that order
@@ -99,6 +108,11 @@ class RunQueue:
 
     def __len__(self) -> int:
         return len(self._waiting)
+
+    @property
+    def has_room(self) -> bool:
+        """Whether traces that were left out may be looked for: nothing that is late waits, and half as many others as may."""
+        return not self._late and 2 * self._fresh <= self._most
 
     def touch(
         self,
@@ -108,16 +122,22 @@ class RunQueue:
         now: float,
         urgent: bool = False,
         ended: bool = False,
+        late: bool = False,
     ) -> None:
-        """Note new records of a trace, the newest of each log among them. What is urgent does not wait for quiet."""
+        """Note new records of a trace, the newest of each log among them. What is urgent does not wait for quiet; what is
+        late neither, and lets others go first."""
+        urgent = urgent or late
         self._note_growth(trace, now, ended)
         held = self._waiting.get(trace)
         if held is None:
-            if len(self._waiting) >= self._most and not urgent:
+            if self._fresh >= self._most and not urgent:
                 self.left_out += 1
                 return
-            self._waiting[trace] = _Waiting(now, now, records, newest, urgent, ended)
+            self._waiting[trace] = _Waiting(now, now, records, newest, urgent, ended, late)
+            self._late += late
         else:
+            self._late -= held.late and not late
+            held.late = held.late and late
             held.touched, held.records = now, held.records + records
             held.newest, held.urgent = newest_of((*held.newest, *newest)), held.urgent or urgent
             held.ended = held.ended or ended
@@ -128,7 +148,7 @@ class RunQueue:
 
     def may_be_read_at_once(self, traces: Iterable[TraceKey]) -> Iterator[TraceKey]:
         """Yield those among these traces that would be due if they had ended: few wait, and they are new."""
-        room = FEW - len(self._waiting) if self._quiet else 0
+        room = FEW - self._fresh if self._quiet else 0
         return islice((trace for trace in traces if trace not in self._read), max(0, room))
 
     def looked(self, found: int) -> None:
@@ -143,6 +163,7 @@ class RunQueue:
         taken = []
         for trace in due:
             held = self._waiting.pop(trace)
+            self._late -= held.late
             taken.append((trace, held.newest))
             read = self._read.pop(trace, None) or _Read()
             read.records += held.records
@@ -174,9 +195,16 @@ class RunQueue:
                 return over
         return 0.0
 
+    @property
+    def _fresh(self) -> int:
+        return len(self._waiting) - self._late
+
     def _next(self, now: float, limit: int) -> list[TraceKey]:
-        """Return up to `limit` traces that are due: the rest of a sweep, then those of another."""
+        """Return up to `limit` traces that are due: the newest, then the rest of a sweep, then those of another."""
         found: dict[TraceKey, None] = {}
+        if self._fresh_batches < FRESH_BATCHES:
+            found = dict.fromkeys(self._newest(now, limit))
+        self._fresh_batches = self._fresh_batches + 1 if len(found) == limit else 0
         while len(found) < limit:
             if not self._sweep:
                 others = (trace for trace in self._due(now) if trace not in found)
@@ -188,6 +216,29 @@ class RunQueue:
             if held is not None and self._is_due(trace, held, now):
                 found[trace] = None
         return [*found]
+
+    def _newest(self, now: float, limit: int) -> Iterator[TraceKey]:
+        """Yield up to `limit` of the newest that are due and not late, of each tenant in turn."""
+        newest = islice(self._fresh_and_due(now), SWEEP_BATCHES * limit)
+        by_tenant: dict[str, deque[TraceKey]] = {}
+        for trace in newest:
+            by_tenant.setdefault(trace[0], deque()).append(trace)
+        turns = deque(by_tenant.values())
+        while turns and limit > 0:
+            of_tenant = turns.popleft()
+            yield of_tenant.popleft()
+            limit -= 1
+            if of_tenant:
+                turns.append(of_tenant)
+
+    def _fresh_and_due(self, now: float) -> Iterator[TraceKey]:
+        left = self._fresh
+        for trace, held in reversed(self._waiting.items()):
+            if left == 0:
+                return
+            left -= not held.late
+            if not held.late and self._is_due(trace, held, now):
+                yield trace
 
     def _due(self, now: float) -> Iterator[TraceKey]:
         return (trace for trace, held in self._waiting.items() if self._is_due(trace, held, now))
