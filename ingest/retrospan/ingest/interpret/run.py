@@ -23,6 +23,7 @@ from retrospan.ingest.interpret.assembly.fields_in_texts import open_fields
 from retrospan.ingest.interpret.assembly.history import History
 from retrospan.ingest.interpret.assembly.invariants import read_doubts
 from retrospan.ingest.interpret.assembly.judging import answering_calls, judging_spans
+from retrospan.ingest.interpret.assembly.invocations import read_invocations
 from retrospan.ingest.interpret.assembly.pairing import read_calls
 from retrospan.ingest.interpret.assembly.qualified_calls import restore_ids
 from retrospan.ingest.interpret.assembly.requests_in_events import open_events
@@ -85,6 +86,7 @@ class InterpretedRun:
     failures: list[Failure]
     agents: list[Agent]
     outcome: str
+    invocations: list[int]  # of each tool call, by number
     incomplete_because: str | None
     input: str | None
     output: str | None
@@ -208,6 +210,7 @@ def interpret(
         outcome=outcome,
         incomplete_because=because,
         input=find_input(tree, own),
+        invocations=read_invocations(tree, calls),
         output=(answer.text if answer else find_returned(tree, calls)) if outcome != "incomplete" else None,
         answer_ref=message_ref(values.hash(values.message(answer.message, answer.call))) if answer else None,
         conversation=next((span.conversation for span in tree.spans if span.conversation), None),

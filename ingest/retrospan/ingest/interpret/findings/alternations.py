@@ -23,7 +23,7 @@ def alternations(facts: RunFacts) -> Iterator[Finding]:
 
     A pause and a question by turns are waiting: none where the answer changes in the end.
     """
-    for calls in facts.by_agent:
+    for calls in facts.by_invocation:
         begin, place = 0, 2
         while place <= len(calls):
             if place < len(calls) and _repeats(calls[place - 2], calls[place]):

@@ -25,7 +25,7 @@ def exact_loops(facts: RunFacts) -> Iterator[Finding]:
     Calls that all failed are `repeated_failures`. Where results differ or are not known, the calls are a loop only if the
     run failed in them.
     """
-    for calls in facts.by_agent:
+    for calls in facts.by_invocation:
         if len(calls) < LEAST:
             continue
         begin = 0

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from itertools import repeat
 
 from retrospan.ingest.rules.model_limits import NO_LIMITS, ModelLimits
 from retrospan.schemas.canonical import FailureRow, ModelCallRow, RunRow, StepRow, ToolCallRow, ValueRow
@@ -21,6 +22,7 @@ class RunFacts:
 
     run: RunRow
     tool_calls: Sequence[ToolCallRow] = ()
+    invocations: Sequence[int] = ()  # of the agent, by number, one for each tool call; none: all are one
     model_calls: Sequence[ModelCallRow] = ()
     steps: Sequence[StepRow] = ()
     failures: Sequence[FailureRow] = ()
@@ -33,9 +35,17 @@ class RunFacts:
     def by_agent(self) -> list[list[ToolCallRow]]:
         """The executed calls of each agent, in order."""
         found: dict[str | None, list[ToolCallRow]] = {}
-        for call in self.tool_calls:
+        for calls in self.by_invocation:
+            found.setdefault(calls[0].agent_name, []).extend(calls)
+        return [sorted(calls, key=lambda call: call.ordinal) for calls in found.values()]
+
+    @cached_property
+    def by_invocation(self) -> list[list[ToolCallRow]]:
+        """The same of each invocation of an agent: what it repeats it knows that it did before."""
+        found: dict[tuple[str | None, int], list[ToolCallRow]] = {}
+        for call, invocation in zip(self.tool_calls, self.invocations or repeat(0), strict=False):
             if call.status in EXECUTED and call.tool_name:
-                found.setdefault(call.agent_name, []).append(call)
+                found.setdefault((call.agent_name, invocation), []).append(call)
         return [*found.values()]
 
     @cached_property

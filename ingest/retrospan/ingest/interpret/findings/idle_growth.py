@@ -18,7 +18,7 @@ _LEAST, _FACTOR, _TOKENS = 6, 1.3, 500
 def idle_growth(facts: RunFacts, told: Sequence[Finding] = ()) -> Iterator[Finding]:
     """Yield a finding for each agent that ends so, unless those `told` before say so of the same calls."""
     known = {ordinal for finding in told for ordinal in finding.ordinals}
-    for calls in facts.by_agent:
+    for calls in facts.by_invocation:
         idle = _idle_at_end(calls) if len(calls) >= _LEAST else []
         if len(idle) < _LEAST or sum(call.ordinal in known for call in idle) * 2 > len(idle):
             continue

@@ -26,7 +26,7 @@ _COMPARED = 50
 
 def wording_loops(facts: RunFacts) -> Iterator[Finding]:
     """Yield a finding for each loop. A list of things that is gone through is none, nor what is found in the end."""
-    for calls in facts.by_agent:
+    for calls in facts.by_invocation:
         begin = 0
         for end in range(1, len(calls) + 1):
             if end < len(calls) and _goes_on(calls[end - 1], calls[end]):

@@ -134,6 +134,7 @@ def wasted_calls(
     asked for repeats calls with the same tool and arguments.
     """
     if not loops and not attempts:
+    invocations: Sequence[int],
         return {}
     calls = {step.step: step.model_call for step in steps if step.model_call}
     found = {
@@ -142,7 +143,7 @@ def wasted_calls(
         if each.tool_name is None and each.status == "error" and each.step in calls
     }
     tried_again = {each.step for each in attempts if each.tool_name is not None and each.attempt > 1}
-    repeats = _repeats(tools, loops)
+    repeats = _repeats(tools, invocations, loops)
     asked: defaultdict[int, list[rows.ToolCallRow]] = defaultdict(list)
     for tool in tools:
         if tool.asked_by:
@@ -155,16 +156,20 @@ def wasted_calls(
     return found
 
 
-def _repeats(tools: Sequence[rows.ToolCallRow], loops: Sequence[rows.LoopRow]) -> set[int]:
-    """Return the ordinals of calls in loops, but the first of each loop."""
+def _repeats(
+    tools: Sequence[rows.ToolCallRow], invocations: Sequence[int], loops: Sequence[rows.LoopRow]
+) -> set[int]:
+    """Return the ordinals of calls in loops, but the first of each loop: those of its invocation of the agent."""
     found: set[int] = set()
-    by_what: defaultdict[tuple[str | None, str, str | None], list[rows.ToolCallRow]] = defaultdict(list)
-    for tool in tools:
-        by_what[tool.agent_name, tool.tool_name, tool.arguments_hash].append(tool)
+    by_what: defaultdict[tuple[str | None, str, str | None, int], list[rows.ToolCallRow]] = defaultdict(list)
+    of_step: dict[int | None, int] = {}
+    for tool, invocation in zip(tools, invocations, strict=True):
+        by_what[tool.agent_name, tool.tool_name, tool.arguments_hash, invocation].append(tool)
+        of_step[tool.step] = invocation
     for loop in loops:
         found.update(
             tool.ordinal
-            for tool in by_what[loop.agent_name, loop.tool_name, loop.arguments_hash]
+            for tool in by_what[what]
             if tool.step is not None and loop.first_step < tool.step <= loop.last_step
         )
     return found

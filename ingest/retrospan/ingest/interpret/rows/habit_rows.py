@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
+from itertools import repeat
 
 from retrospan.ingest.interpret.spans.key import Key
 from retrospan.schemas.canonical import HabitRow, LoopRow, ToolCallRow
@@ -19,12 +20,15 @@ def habit_rows(key: Key, calls: Sequence[ToolCallRow]) -> list[HabitRow]:
     return [HabitRow(**key, tools=[call.tool_name for call in calls])] if calls else []
 
 
-def loop_rows(key: Key, calls: Iterable[ToolCallRow]) -> list[LoopRow]:
-    """Return the loops of a run: executed calls in a row of one agent. Unknown arguments equal nothing."""
-    by_agent: defaultdict[str | None, list[ToolCallRow]] = defaultdict(list)
-    for call in calls:
+def loop_rows(key: Key, calls: Sequence[ToolCallRow], invocations: Sequence[int] = ()) -> list[LoopRow]:
+    """Return the loops of a run: executed calls in a row of one agent. Unknown arguments equal nothing.
+
+    `invocations` has the number of each call's invocation of its agent; of runs that tell none all are one.
+    """
+    by_agent: defaultdict[tuple[str | None, int], list[ToolCallRow]] = defaultdict(list)
+    for call, invocation in zip(calls, invocations or repeat(0), strict=False):
         if call.step is not None and call.status not in _NEVER_RAN:
-            by_agent[call.agent_name].append(call)
+            by_agent[call.agent_name, invocation].append(call)
     found: list[LoopRow] = []
     for of_agent in by_agent.values():
         if len(of_agent) < LOOP_CALLS:

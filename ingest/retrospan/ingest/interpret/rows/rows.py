@@ -47,7 +47,7 @@ def rows_of(
     if run.attempts:
         out.attempts = [_attempt(key, attempt) for attempt in run.attempts]
     out.agents = [_agent(key, agent) for agent in run.agents]
-    out.loops = loop_rows(key, out.tool_calls)
+    out.loops = loop_rows(key, out.tool_calls, run.invocations)
     out.habits = habit_rows(key, out.tool_calls)
     _add_statements(out, key, run)
     out.problems = [
@@ -67,6 +67,7 @@ def _facts(out: Rows, run: InterpretedRun) -> RunFacts:
     return RunFacts(
         run=out.runs[0],
         tool_calls=out.tool_calls,
+        invocations=run.invocations,
         model_calls=out.model_calls,
         steps=out.steps,
         failures=out.failures,
@@ -93,7 +94,7 @@ def _add_acts(out: Rows, key: Key, run: InterpretedRun) -> None:
 
 
 def _add_costs(out: Rows, key: Key, run: InterpretedRun, prices: PriceHistory) -> None:
-    wasted = wasted_calls(out.tool_calls, out.loops, out.attempts, out.steps)
+    wasted = wasted_calls(out.tool_calls, run.invocations, out.loops, out.attempts, out.steps)
     out.costs, of_calls = cost_rows(key, run, out.model_calls, out.steps, wasted, prices)
     above, of_whole = whole_run_rows(key, run, prices)
     out.costs += above
