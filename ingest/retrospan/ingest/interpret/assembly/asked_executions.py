@@ -30,8 +30,8 @@ def pair_executions(
 ) -> Pairs:
     """Pair executions with askings: by id, else by name and arguments, else by name, each in order and never ahead of time.
 
-    An id may be executed more than once: each further execution is another try of the same call. Without an id, what ran
-    in the same branch of the tree goes before what ran elsewhere.
+    An id may be executed more than once: each further execution is another try of the same call, unless the answer gave
+    the id to several calls. Without an id, what ran in the same branch of the tree goes before what ran elsewhere.
     """
     pairs: Pairs = {}
     ended = {call.ordinal: call.span.sent.done_at for call in models}
@@ -43,7 +43,10 @@ def pair_executions(
         found = by_id.get(span.tool_call_id) if span.tool_call_id else None
         if found is not None:
             before = [call for call in found if ended[call.by] <= max(span.sent.begun_by, 1)]
-            asking = (before or found)[-1]
+            last = (before or found)[-1]
+            asking = (
+                last if len(found) == 1 else _of_one_id(span, [each for each in found if each.by == last.by])
+            )
             asking.taken = True
             pairs[span] = (asking, True)
     by_request: dict[NormalizedSpan, list[RequestedCall]] = {}
@@ -66,6 +69,18 @@ def pair_executions(
         if span not in pairs and not span.tool_call_id:
             matching.pair_named_inside(span, unnamed)
     return pairs
+
+
+def _of_one_id(span: NormalizedSpan, calls: Sequence[RequestedCall]) -> RequestedCall:
+    """Return which of the calls that one answer gave one id an execution is of: the one that it fits best, of equal ones the
+    first that waits."""
+
+    def unlike(call: RequestedCall) -> tuple[bool, bool, bool]:
+        is_other = not is_same_tool(span.tool_name or "", call.name)
+        has_others = span.has_arguments and not same_arguments(span.arguments, call.arguments)
+        return is_other, has_others, call.taken
+
+    return min(calls, key=unlike)
 
 
 def _requests_around(tree: Tree, models: Sequence[ModelCall]) -> dict[NormalizedSpan, int]:

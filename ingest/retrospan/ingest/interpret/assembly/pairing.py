@@ -19,6 +19,7 @@ from retrospan.ingest.interpret.assembly.calls import (
     messages_once,
 )
 from retrospan.ingest.interpret.assembly.denied_calls import is_repeated, later_calls
+from retrospan.ingest.interpret.assembly.doubled_ids import doubled_ids, without_doubles
 from retrospan.ingest.interpret.assembly.enveloped_results import open_envelopes
 from retrospan.ingest.interpret.assembly.executed_ids import take_executed_ids
 from retrospan.ingest.interpret.assembly.executions import find_executions
@@ -94,12 +95,12 @@ def read_calls(tree: Tree, history: History, interrupted_or_cut: bool) -> Calls:
         for message in call.span.output
         for part in parts_of(message, "tool_call")
     ]
-    reused = _reused_ids(asked, calls.models)
+    reused = _reused_ids(asked, calls.models) | doubled_ids(asked)
     results = {
         call_id: said for call_id, said in _results_said(calls.models, tree).items() if call_id not in reused
     }
     _note_results(asked, retelling, results)
-    asked = asked or asked_in_fields(tree, calls.models)
+    asked = without_doubles(asked) or asked_in_fields(tree, calls.models)
     returned = partial(_returned, results)
     pairs = pair_executions(executed, asked, calls.models, tree, returned)
     known = {*results, *(call.call_id for call in asked), *reused}

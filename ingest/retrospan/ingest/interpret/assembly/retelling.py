@@ -12,6 +12,7 @@ from collections.abc import Iterable, Sequence
 from itertools import takewhile
 
 from retrospan.ingest.interpret.assembly.calls import ModelCall
+from retrospan.ingest.interpret.assembly.doubled_ids import results_by_id
 from retrospan.ingest.interpret.normalize.completion import completed, has_gaps
 from retrospan.ingest.interpret.normalize.finish_reasons import FOR_TOOLS
 from retrospan.ingest.interpret.normalize.message import Message, Part, act_of, parts_of, text_of
@@ -40,7 +41,7 @@ class Retelling:
     def results(self, place: int) -> list[Part | None]:
         """Return what each call of an answer returned, as the next prompt says: by id, else by position.
 
-        By position only where no result has an id, and each call has one.
+        Calls of one id have as many results in order, or none is known. By position alone only where no result has an id, and each call has one.
         """
         asked = _calls(self._calls[place].span.output)
         after = self._after(place) or ()
@@ -48,8 +49,7 @@ class Retelling:
         if len(asked) > len(said) and (apart := _told_apart(after)) is not None:
             retold, said = apart
         if any("id" in part for part in said):
-            by_id = {part["id"]: part for part in reversed(said) if "id" in part}
-            return [by_id.get(part.get("id", "")) for part in asked]
+            return results_by_id(asked, said)
         is_same = list(map(act_of, _calls(retold))) == list(map(act_of, asked))
         return [*said] if is_same and len(said) == len(asked) else [None for _ in asked]
 

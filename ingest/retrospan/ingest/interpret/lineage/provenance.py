@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from retrospan.ingest.interpret.assembly.calls import messages_once
 from retrospan.ingest.interpret.assembly.run_step import RunStep
 from retrospan.ingest.interpret.assembly.values import Values
-from retrospan.ingest.interpret.normalize.message import Message, parts_of
+from retrospan.ingest.interpret.normalize.message import Message, Part, parts_of
 from retrospan.schemas.attributes import OUTPUT_ID
 from retrospan.schemas.hashing import hash_of
 from retrospan.schemas.references import VERSION_OF, message_ref, output_ref, step_ref
@@ -37,12 +37,15 @@ def read_edges(run_id: str, steps: list[RunStep], values: Values) -> list[Edge]:
     """Return the edges of a run's steps, each once.
 
     An answer wasGeneratedBy its model call; a tool's execution wasInformedBy the model call that asked for it; a
-    tool's answer in a prompt wasGeneratedBy the execution with its call id, else by the latest one before that
-    returned the same. User and system messages have no producer.
+    tool's answer in a prompt wasGeneratedBy the execution with its call id, of several the latest one before that
+    returned the same, else the latest; without an id by the latest one before that returned the same. User and system messages have no producer.
     """
     edges: list[Edge] = []
     by_model = {step.model.ordinal: step for step in steps if step.model is not None}
-    by_call_id = {step.tool.call_id: step for step in steps if step.tool is not None and step.tool.call_id}
+    by_call_id: dict[str, list[RunStep]] = {}
+    for step in steps:
+        if step.tool is not None and step.tool.call_id:
+            by_call_id.setdefault(step.tool.call_id, []).append(step)
     results = _Results(steps)
     generated: set[str] = set()
     for step in steps:
@@ -77,16 +80,29 @@ def read_edges(run_id: str, steps: list[RunStep], values: Values) -> list[Edge]:
 
 
 def _producers(
-    message: Message, use: RunStep, results: _Results, by_call_id: dict[str, RunStep]
+    message: Message, use: RunStep, results: _Results, by_call_id: dict[str, list[RunStep]]
 ) -> Iterator[tuple[RunStep, str]]:
     for part in parts_of(message, "tool_call_response"):
-        asked = by_call_id.get(part.get("id", ""))
-        if asked is not None:
-            yield asked, "matched"
+        asked = by_call_id.get(part.get("id", ""), [])
+        if asked:
+            yield _returning(part, asked, use), "matched"
         elif part.get("response") not in (None, ""):
             producer = results.latest(part.get("response"), use.number)
             if producer is not None:
                 yield producer, "inferred"
+
+
+def _returning(part: Part, asked: Sequence[RunStep], use: RunStep) -> RunStep:
+    """Return which of the executions with one call id a prompt tells the result of: the last one before it that returned
+    just that, else the last one before it."""
+    if len(asked) == 1:
+        return asked[0]
+    before = [step for step in asked if step.number < use.number] or asked
+    if "response" in part:
+        said = hash_of(part["response"])
+        same = (step for step in reversed(before) if step.tool and hash_of(step.tool.result) == said)
+        return next(same, before[-1])
+    return before[-1]
 
 
 class _Results:
