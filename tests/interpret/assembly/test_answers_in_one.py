@@ -175,3 +175,26 @@ def test_events_of_a_prompt_are_its_own(events: list[tuple[str, object]], given:
 
 def _counts(given: int, made: int) -> dict[str, int]:
     return {"gen_ai__usage__input_tokens": given, "gen_ai__usage__output_tokens": made}
+
+
+def test_calls_whose_tokens_only_the_agent_counts_are_not_listed_as_unknown() -> None:
+    """What the agent counts is the cost of them all; a call outside of it is still unknown."""
+    whole = agent(
+        gen_ai__usage__input_tokens=1_000,
+        gen_ai__usage__output_tokens=100,
+        gen_ai__request__model="gpt-4o",
+        gen_ai__provider__name="openai",
+    )
+    inside = [chat(1, [ASKED], "I look."), chat(3, [ASKED], "Both are wet.")]
+
+    def costs(*spans: Span) -> tuple[list[int], set[str | None], str | None]:
+        found = rows_of(read_run(RUN, spans), "default", 1, None, PRICES)
+        called = [row.model_call for row in found.costs]
+        return called, {call.cost_unknown for call in found.model_calls}, found.runs[0].cost
+
+    called, why, cost = costs(whole, *inside)
+    assert (called, cost) == ([0, 0], costs(whole)[2])
+    assert why == {"its tokens are counted above it, with those of all calls there"}
+    outside = chat(5, [ASKED], "Yes.", parent_span_id="")
+    assert costs(whole, *inside, outside)[0] == [3, 0, 0]
+    assert costs(agent(), *inside)[:2] == ([1, 2], {"its tokens are not known"})

@@ -22,6 +22,8 @@ from retrospan.schemas.costs import CostRow
 _LONGEST = 300
 
 _FAILED = "it failed, and says no tokens"
+_ABOVE = "its tokens are counted above it, with those of all calls there"
+_COUNTED_ABOVE = Cost(None, unknown=_ABOVE)
 
 
 class _Place(TypedDict):
@@ -50,18 +52,21 @@ def cost_rows(
 ) -> tuple[list[CostRow], dict[int, Cost]]:
     """Return a row for each kind of tokens of each model call, and each call's cost; note it in the rows of the acts.
 
-    A call that failed and says no tokens has none: it counts neither as free nor as unknown.
+    A call that failed and says no tokens has none: it counts neither as free nor as unknown. Nor does one of a run whose
+    tokens only spans above the calls count: what these cost is of all of them.
     """
     found: list[CostRow] = []
     costs: dict[int, Cost] = {}
     tools = run.tree.nearest(lambda span: span.operation == "tool")
+    tops = _counting_above(run)
+    inside_of = run.tree.nearest(tops.__contains__) if tops else {}
     for call, row in zip(run.calls.models, calls, strict=True):
-        cost = _cost_of_call(call, prices)
+        cost = _COUNTED_ABOVE if call.span in inside_of else _cost_of_call(call, prices)
         _note(row, cost)
         if not call.span.is_told:
             amount, row.stated_currency = stated_cost(call.span.sent.attributes)
             row.stated_cost = None if amount is None else f"{amount:f}"
-        if cost.unknown == _FAILED:
+        if cost.unknown in (_FAILED, _ABOVE):
             continue
         costs[row.ordinal] = cost
         inside = tools.get(call.span)
@@ -85,16 +90,10 @@ def cost_rows(
 
 def whole_run_rows(key: Key, run: InterpretedRun, prices: PriceHistory) -> tuple[list[CostRow], list[Cost]]:
     """Return the same of what only spans above count: where no model call says any tokens, as for the run's tokens."""
-    if any(counts(call.span) for call in run.calls.models):
-        return [], []
-    tops = [top for top in run.tree.roots() if top.operation in ("agent", "workflow") and counts(top)]
-    several = spans_of_several(run.tree, run.calls.models)
-    if not tops and len(several) == len(run.calls.models):
-        tops = [top for top in dict.fromkeys(several.values()) if counts(top)]
     asked = {(call.span.provider, _model(call.span)) for call in run.calls.models}
     found: list[CostRow] = []
     costs: list[Cost] = []
-    for top in tops:
+    for top in _counting_above(run):
         own = (top.provider, _model(top))
         provider, model = own if own[1] else next(iter(asked)) if len(asked) == 1 else (None, None)
         usage = _usage(top, provider, model, None, is_sum=True)
@@ -115,6 +114,17 @@ def whole_run_rows(key: Key, run: InterpretedRun, prices: PriceHistory) -> tuple
     return found, costs
 
 
+def _counting_above(run: InterpretedRun) -> list[NormalizedSpan]:
+    """Return the spans above all calls that count tokens, where no call does."""
+    if any(counts(call.span) for call in run.calls.models):
+        return []
+    tops = [top for top in run.tree.roots() if top.operation in ("agent", "workflow") and counts(top)]
+    several = spans_of_several(run.tree, run.calls.models)
+    if not tops and len(several) == len(run.calls.models):
+        tops = [top for top in dict.fromkeys(several.values()) if counts(top)]
+    return tops
+
+
 def note_total(row: rows.RunRow | rows.AgentRow, costs: Sequence[Cost]) -> None:
     """Note what calls cost together: NULL with a reason where any of them has no price, or currencies differ."""
     total = _total(costs)
@@ -124,6 +134,7 @@ def note_total(row: rows.RunRow | rows.AgentRow, costs: Sequence[Cost]) -> None:
 
 def wasted_calls(
     tools: Sequence[rows.ToolCallRow],
+    invocations: Sequence[int],
     loops: Sequence[rows.LoopRow],
     attempts: Sequence[rows.AttemptRow],
     steps: Sequence[rows.StepRow],
@@ -134,7 +145,6 @@ def wasted_calls(
     asked for repeats calls with the same tool and arguments.
     """
     if not loops and not attempts:
-    invocations: Sequence[int],
         return {}
     calls = {step.step: step.model_call for step in steps if step.model_call}
     found = {
@@ -167,6 +177,7 @@ def _repeats(
         by_what[tool.agent_name, tool.tool_name, tool.arguments_hash, invocation].append(tool)
         of_step[tool.step] = invocation
     for loop in loops:
+        what = loop.agent_name, loop.tool_name, loop.arguments_hash, of_step[loop.first_step]
         found.update(
             tool.ordinal
             for tool in by_what[what]
