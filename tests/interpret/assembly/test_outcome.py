@@ -170,3 +170,16 @@ def test_tries_of_several_things_stand_in_the_order_of_the_steps() -> None:
         for at, q, error in ((1, "a", "Odd"), (3, "b", "Odd"), (5, "a", ""), (7, "b", ""))
     ]
     assert tries(*same) == [(1, 1, 1), (2, 1, 2), (3, 2, 1), (4, 2, 2)]
+
+
+def test_an_empty_question_is_one() -> None:
+    """Nothing that a person said is not the same as nothing that is known of it."""
+    nothing = said("user", "")
+    assert rows(agent(), chat(1, [nothing], "Hello")).runs[0].input == ""
+    (call,) = rows(agent(), chat(1, [said("system", "Be kind."), nothing], "Hello")).model_calls
+    assert call.history == "full"
+    assert rows(agent(), chat(1, [], "Hello")).runs[0].input is None
+    picture = said("user", {"type": "uri", "uri": "https://example.com/a.png"})
+    assert rows(agent(), chat(1, [picture], "Hello")).runs[0].input is None
+    asked = agent(input__value='""')
+    assert rows(asked, chat(1, [nothing], "Hello")).runs[0].input == ""

@@ -144,7 +144,9 @@ def test_messages_are_found_in_lists_of_lists_and_in_wrappers() -> None:
     ):
         assert roles(value) == found, value
     assert roles([[hi], hi]) == found * 2
-    assert roles([]) == roles("") == roles({"role": "user", "content": ""}) == roles(7) == []
+    assert roles([]) == roles("") == roles({"role": "assistant", "content": ""}) == roles(7) == []
+    assert roles({"role": "user", "content": ""}) == found
+    assert roles({"role": "user", "content": None}) == roles({"role": "user"}) == []
     assert roles("Hi", "assistant") == [("assistant", ["text"])]
 
 

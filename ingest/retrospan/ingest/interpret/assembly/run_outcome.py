@@ -21,6 +21,7 @@ from retrospan.ingest.interpret.assembly.returned_answers import (
 from retrospan.ingest.interpret.assembly.run_step import RunStep
 from retrospan.ingest.interpret.assembly.separate_conversations import SeparateConversations
 from retrospan.ingest.interpret.assembly.tree import Tree
+from retrospan.ingest.interpret.normalize.empty_questions import is_empty_question
 from retrospan.ingest.interpret.normalize.message import Message, parts_of, text_of
 from retrospan.ingest.interpret.normalize.normalized_span import NormalizedSpan
 from retrospan.ingest.interpret.normalize.provider_payloads import parse_question
@@ -157,7 +158,10 @@ def _taken_out(answer: Answer, tree: Tree) -> Answer:
 
 
 def find_input(tree: Tree, models: Sequence[ModelCall]) -> str | None:
-    """Return the user's text of this run: the last user message that its root was given, else that its first model call saw."""
+    """Return the user's text of this run: the last user message that its root was given, else that its first model call saw.
+
+    It is empty where the user is known to have said an empty text, and nothing else.
+    """
     first = models[0].input if models else []
     for messages in (_root_messages(tree), first):
         for message in reversed(messages):
@@ -166,7 +170,8 @@ def find_input(tree: Tree, models: Sequence[ModelCall]) -> str | None:
                 own = (span.asked for span in tree.spans if span.asked and span.asked in text)
                 plain = _as_asked(text, first)
                 return next(own, None) or (question_in(models[0].span, plain) if first else plain)
-    return next((span.asked for span in tree.spans if span.asked), None)
+    asked = next((span.asked for span in tree.spans if span.asked), None)
+    return "" if asked is None and any(map(is_empty_question, first)) else asked
 
 
 def _own_words(message: Message) -> str:

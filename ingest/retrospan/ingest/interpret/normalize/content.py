@@ -15,6 +15,7 @@ from retrospan.ingest.interpret.normalize.completion import (
     lacks_results,
     may_tell_failures,
 )
+from retrospan.ingest.interpret.normalize.empty_questions import only_questions
 from retrospan.ingest.interpret.normalize.finish_reasons import FOR_TOOLS
 from retrospan.ingest.interpret.normalize.indexed_messages import (
     IndexedMessages,
@@ -114,7 +115,7 @@ def read_content(
     if span.operation == "inference" and not span.failed and not _tells_call(span.output):
         take_calls(places, span)
     _name_call(places, span)
-    span.input = answered_once(with_spoken_results(with_named_results(span.input)))
+    span.input = answered_once(with_spoken_results(with_named_results(only_questions(span.input))))
     complete_instructions(places, span)
 
 

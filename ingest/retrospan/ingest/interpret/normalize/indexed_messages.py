@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterable
 from typing import NamedTuple
 
+from retrospan.ingest.interpret.normalize.empty_questions import begins, is_empty_question
 from retrospan.ingest.interpret.normalize.message import Message, parts_of
 from retrospan.ingest.interpret.normalize.message_cache import PrefixCache
 from retrospan.ingest.interpret.normalize.messages import read_message
@@ -64,7 +65,7 @@ def read_indexed(elements: Iterable[Leaves], role: str, growing: PrefixCache) ->
         message = growing.indexed(leaves, role, _element)
         if (message is None or message["role"] == "user") and asked and _answered_id(leaves) in asked:
             message = growing.indexed(leaves, "tool", _answering)
-        if message is None:
+        if message is None or (is_empty_question(message) and not begins(said)):
             is_whole = False
             if _says_that_a_tool_answered(leaves):
                 answered.append({"role": "tool", "parts": [{"type": "tool_call_response", "response": None}]})

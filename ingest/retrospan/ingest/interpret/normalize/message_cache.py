@@ -10,6 +10,7 @@ import marshal
 from collections.abc import Callable
 from hashlib import sha256
 
+from retrospan.ingest.interpret.normalize.empty_questions import only_questions
 from retrospan.ingest.interpret.normalize.message import Message
 from retrospan.ingest.interpret.normalize.messages import read_message, read_messages
 from retrospan.ingest.interpret.normalize.messages_in_form import message_in_form
@@ -48,7 +49,7 @@ class PrefixCache:
             if isinstance(more, list):
                 whole = [*messages, *self._messages(more, role)]
                 kept[place] = (text, whole)
-                return [*whole]
+                return only_questions([*whole])
         value = read_json(text)
         if isinstance(value, Unreadable):
             return value
@@ -56,7 +57,7 @@ class PrefixCache:
         if isinstance(value, list) and value:
             kept.append((text, found))
             del kept[:-KEPT]
-        return [*found]
+        return only_questions([*found])
 
     def indexed(
         self, leaves: Leaves, role: str, read: Callable[[dict[str, object], str], Message | None]

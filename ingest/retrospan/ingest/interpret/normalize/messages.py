@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
+from retrospan.ingest.interpret.normalize.empty_questions import only_questions
 from retrospan.ingest.interpret.normalize.message import Message, Part
 from retrospan.ingest.interpret.normalize.message_parts import (
     IDS_OF_RESULTS,
@@ -83,7 +84,8 @@ _CLASS_OF_ACT = re.compile(r"(?:Tool|Function)(?:Call|Use|Request|Result|Respons
 def read_messages(value: object, role: str = "user") -> list[Message]:
     """Return the messages in a value: a list of messages, of lists of messages, one message, or a plain text.
 
-    `role` is the role of whatever does not name one. Messages without content are left out.
+    `role` is the role of whatever does not name one. Messages without content are left out, but that of a user who begins
+    with an empty text.
     """
     value = with_plain_names(read_value(value))
     if isinstance(value, str):
@@ -98,7 +100,7 @@ def read_messages(value: object, role: str = "user") -> list[Message]:
         return [message] if message else []
     if isinstance(value, list):
         items = read_spoken(value) if are_spoken(value) else value
-        return [message for item in items for message in read_messages(item, role)]
+        return only_questions([message for item in items for message in read_messages(item, role)])
     return []
 
 
@@ -127,7 +129,10 @@ def read_message(value: dict[str, object], role: str = "user") -> Message | None
         )
     elif role == "tool":
         parts = _said_once(parts)
-    parts = [part for part in parts if part["type"] != "text" or part.get("content")]
+    told = [part for part in parts if part["type"] != "text" or part.get("content")]
+    if not told and role == "user":
+        told = [part for part in parts if part.get("content") == ""][:1]  # a person may well say nothing
+    parts = told
     if not parts:
         return None
     # Chat APIs give text and calls apart, without an order between them: text stands first.
