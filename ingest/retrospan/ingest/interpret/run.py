@@ -14,6 +14,7 @@ from retrospan.ingest.interpret.assembly.assembled_run import AssembledRun
 from retrospan.ingest.interpret.assembly.attempts import Attempt, read_attempts
 from retrospan.ingest.interpret.assembly.borrowed_errors import clear_borrowed_errors
 from retrospan.ingest.interpret.assembly.calls import Calls
+from retrospan.ingest.interpret.assembly.clocks import set_clocks
 from retrospan.ingest.interpret.assembly.context import inherit
 from retrospan.ingest.interpret.assembly.context_use import ContextUse, read_context_use
 from retrospan.ingest.interpret.assembly.cut_requests import fail_cut_requests
@@ -22,8 +23,8 @@ from retrospan.ingest.interpret.assembly.failures import Failure, read_failures
 from retrospan.ingest.interpret.assembly.fields_in_texts import open_fields
 from retrospan.ingest.interpret.assembly.history import History
 from retrospan.ingest.interpret.assembly.invariants import read_doubts
-from retrospan.ingest.interpret.assembly.judging import answering_calls, judging_spans
 from retrospan.ingest.interpret.assembly.invocations import read_invocations
+from retrospan.ingest.interpret.assembly.judging import answering_calls, judging_spans
 from retrospan.ingest.interpret.assembly.pairing import read_calls
 from retrospan.ingest.interpret.assembly.qualified_calls import restore_ids
 from retrospan.ingest.interpret.assembly.requests_in_events import open_events
@@ -85,8 +86,8 @@ class InterpretedRun:
     attempts: list[Attempt]
     failures: list[Failure]
     agents: list[Agent]
-    outcome: str
     invocations: list[int]  # of each tool call, by number
+    outcome: str
     incomplete_because: str | None
     input: str | None
     output: str | None
@@ -160,7 +161,9 @@ def interpret(
     where the run's own messages show that they do. `rules` say which tool calls change which entity.
     """
     # What was read stays as it is: what the run makes of its spans is noted in copies.
-    tree = Tree([span.copy() for span in spans])
+    copies = [span.copy() for span in spans]
+    clocks = set_clocks(copies)
+    tree = Tree(copies)
     take_out_pieces(tree)
     split_executions(tree)
     restore_ids(tree)
@@ -207,10 +210,10 @@ def interpret(
         attempts=attempts,
         failures=failures,
         agents=read_agents(tree, calls, steps, failures),
+        invocations=read_invocations(tree, calls),
         outcome=outcome,
         incomplete_because=because,
         input=find_input(tree, own),
-        invocations=read_invocations(tree, calls),
         output=(answer.text if answer else find_returned(tree, calls)) if outcome != "incomplete" else None,
         answer_ref=message_ref(values.hash(values.message(answer.message, answer.call))) if answer else None,
         conversation=next((span.conversation for span in tree.spans if span.conversation), None),
@@ -225,7 +228,7 @@ def interpret(
     run.statements = read_statements(run_id, tree, calls, steps, run.context, values, problems, rules)
     run.edges = read_lineage(run_id, tree, steps, values, run.statements.edges)
     assembled = AssembledRun(tree, calls, run.context, outcome, answer)
-    run.problems = [*problems.found, *read_doubts(assembled)]
+    run.problems = [*problems.found, *clocks, *read_doubts(assembled)]
     if separate is not None:
         run.conversation = run.input = run.output = run.answer_ref = None
         run.problems += separate.problems()
