@@ -6,7 +6,7 @@ import json
 from typing import Any
 
 import pytest
-from made_runs import act, agent, asks, chat, returned, rows, said
+from made_runs import act, agent, asks, chat, returned, rows, said, tool
 
 from retrospan.ingest.interpret.spans.span import Span
 
@@ -115,3 +115,13 @@ def test_what_the_next_prompt_was_told_is_the_result_else_what_the_span_says() -
     failed = work(3, error="Locked")
     (call,) = rows(agent(), ASKING, failed, again).tool_calls
     assert (call.status, call.error_type) == ("error", "Locked")
+
+
+def test_what_takes_no_time_inside_an_execution_only_says_what_happened_to_it() -> None:
+    ran = tool(3, "search", {"q": "a"}, error="locked", span_id=f"{2:016x}")
+    noted = act("execute_tool", 3.5, takes=0, name="error", inside=f"{2:016x}", tool__input="{}")
+    assert [call.tool_name for call in rows(agent(), ran, noted).tool_calls] == ["search"]
+    noted.ended_at += 1
+    assert [call.tool_name for call in rows(agent(), ran, noted).tool_calls] == ["search", "error"]
+    named = tool(3.5, "lock", takes=0, inside=f"{2:016x}")
+    assert [call.tool_name for call in rows(agent(), ran, named).tool_calls] == ["search", "lock"]

@@ -17,7 +17,8 @@ def single_executions(tree: Tree) -> list[NormalizedSpan]:
     """Return one span per execution of a tool, in order.
 
     A span right inside one of the same tool, with the same arguments, is the same execution: the outer span stands for
-    it, completed by what only the inner one says. One that names no tool has the same call id. So is one elsewhere in
+    it, completed by what only the inner one says. One that names no tool has the same call id, or is no execution if it took
+    no time. So is one elsewhere in
     the tree with the same call id, if it lies in the time of the other: another try of a call begins after the one before.
     """
     found: list[NormalizedSpan] = []
@@ -26,7 +27,9 @@ def single_executions(tree: Tree) -> list[NormalizedSpan]:
         if span.operation != "tool":
             continue
         above = nearest.get(span)
-        if above is not None and _is_same_execution(above, span):
+        if above is not None and above.operation == "tool" and _only_announces(span):
+            span.operation = "other"
+        elif above is not None and _is_same_execution(above, span):
             span.is_part = True
             if _is_named_by_code(span):
                 span.tool_name = above.tool_name  # what is right inside it may name the tool
@@ -142,6 +145,11 @@ def _is_same_execution(outer: NormalizedSpan, inner: NormalizedSpan) -> bool:
 def _is_named_by_code(span: NormalizedSpan) -> bool:
     """Tell whether a span names no tool: it is called after the code that ran one."""
     return span.tool_name == span.sent.name
+
+
+def _only_announces(span: NormalizedSpan) -> bool:
+    """Tell whether a span inside an execution only says that something happened to it: it names no tool and took no time."""
+    return _is_named_by_code(span) and 0 < span.sent.ended_at <= span.sent.started_at
 
 
 def _note_refusals(tree: Tree) -> None:
