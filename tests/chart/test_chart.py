@@ -182,12 +182,41 @@ def test_parts_of_their_own_know_their_roles(helm: Helm) -> None:
             {"tokens": {"existingSecret": "mine"}, "grafana": {"datasource": {"enabled": True}}},
             "the chart does not know the tokens in tokens.existingSecret",
         ),
+        (
+            {"retention": {"policy": "[keep]\n"}, "config": {"retention": {"policy": "/mnt/keep.toml"}}},
+            "retention.policy: config.retention.policy names another policy, /mnt/keep.toml",
+        ),
+        *(
+            (
+                {"collector": {"resources": {"limits": {"memory": memory}}}},
+                "collector.resources.limits.memory: ",
+            )
+            for memory in ("1535Mi", "1.4Gi", "1600M", "1536000Ki", "1610612735", 1610612735)
+        ),
     ],
 )
 def test_a_bad_value_is_refused_with_its_place(helm: Helm, values: dict[str, Any], said: str) -> None:
     with pytest.raises(Refused) as refused:
         helm.install(values)
     assert said in str(refused.value)
+
+
+@pytest.mark.parametrize("memory", ["1536Mi", "1.5Gi", "2G", "1610612736", 1610612736, "1Ti"])
+def test_the_least_memory_and_more_are_accepted(helm: Helm, memory: object) -> None:
+    limits = {"collector": {"resources": {"limits": {"memory": memory}}}}
+    assert {"StatefulSet"} <= helm.install(limits).kinds
+    assert LEAST_BYTES == 1536 << 20, "the chart refuses less"
+
+
+def test_a_server_needs_no_engine_beside_the_collector(helm: Helm) -> None:
+    assert helm.install({**VALUES["server"], "collector": {"resources": {"limits": {"memory": "512Mi"}}}}).of(
+        "StatefulSet"
+    )
+
+
+def test_a_policy_that_is_a_file_of_the_pod_is_passed_on(helm: Helm) -> None:
+    release = helm.install({"config": {"retention": {"policy": "/mnt/keep.toml"}}})
+    assert settings(release)["retention"] == {"policy": "/mnt/keep.toml"}
 
 
 def kept(release: Release) -> dict[str, Any]:

@@ -85,6 +85,19 @@ app.kubernetes.io/managed-by: {{ .Release.Service }}
 {{- printf "%.0f" (mulf $number (index $factors $unit)) }}
 {{- end }}
 
+{{/* Mebibytes in a quantity of memory, rounded down: it may be a number of bytes. */}}
+{{- define "retrospan.memoryMebibytes" -}}
+{{- $text := ternary (printf "%.0f" (float64 .)) (toString .) (or (kindIs "float64" .) (kindIs "int64" .) (kindIs "int" .)) }}
+{{- $unit := regexFind "[A-Za-z]+$" $text }}
+{{- $factors := dict "" 1.0 "k" 1000.0 "Ki" 1024.0 "M" 1000000.0 "Mi" 1048576.0 "G" 1000000000.0 "Gi" 1073741824.0 }}
+{{- if hasKey $factors $unit }}
+{{- divf (mulf (regexFind "^[0-9.]+" $text | float64) (index $factors $unit)) 1048576.0 | floor | int }}
+{{- else }}
+{{- /* Of a greater unit, or of m and e, which nobody means for memory: the collector looks itself. */}}
+{{- 1048576 }}
+{{- end }}
+{{- end }}
+
 {{- define "retrospan.listen" -}}
 {{- if contains ":" .Values.listen }}[{{ .Values.listen }}]{{ else }}{{ .Values.listen }}{{ end }}
 {{- end }}
