@@ -23,7 +23,7 @@ from retrospan.ingest.retention.policy.policy import Policy, default_policy
 from retrospan.ingest.retention.receipts.marks import Marks
 from retrospan.ingest.verify.archived_segment import faults_in
 from retrospan.ingest.verify.chains import Checked, verify
-from retrospan.ingest.warehouse.embedded import EmbeddedWarehouse
+from retrospan.ingest.warehouse.warehouse import Warehouse
 from retrospan.queries.catalogue import install
 from retrospan.schemas import attributes
 
@@ -118,14 +118,18 @@ class Keeper:
 
     def __init__(
         self,
-        warehouse: EmbeddedWarehouse,
+        warehouse: Warehouse,
         directory: Path,
         *,
         segment_bytes: int = 64 << 20,
         limit_bytes: int = 64 << 30,
         interprets: bool = True,
         prices: bytes = b"",
+        log_number: int = 0,
+        alone: bool = True,
+        patience: float = 60.0,
     ) -> None:
+        """`alone`: no other keeper has the same warehouse. Each has a `log_number` of its own."""
         self.warehouse = warehouse
         self.now = time.time_ns()
         ledger = Ledger.open(directory / "log" / "batches.jsonl")
@@ -144,6 +148,7 @@ class Keeper:
             warehouse.connect,
             ledger,
             LoaderSettings(batch_spans=20_000, wait_seconds=0.0),
+            log_number,
             on_loaded=self.interpreter.notice,
         )
         self.loader.start()
@@ -158,10 +163,20 @@ class Keeper:
             self.loader,
             self.loader.chains,
             Deleter(warehouse, self.interpreter),
-            faults_in(self.log, self.loader.chains, 0),
+            faults_in(self.log, self.loader.chains, log_number),
+            log_number=log_number,
+            alone=alone,
             clock=lambda: self.now,
         )
-        self.marks = Marks(warehouse, self.log, self.loader, clock=lambda: self.now)
+        self.marks = Marks(
+            warehouse,
+            self.log,
+            self.loader,
+            clock=lambda: self.now,
+            log_number=log_number,
+            alone=alone,
+            patience=patience,
+        )
 
     def send(self, requests: Sequence[bytes], *, together: int = 1) -> None:
         """Append requests to the log, `together` of them in one record."""

@@ -245,7 +245,9 @@ def test_shards_keep_together_what_merges() -> None:
         )
     }
     with_rows = sum("MergeTree" in statement for _, _, statement in shipped()) - len(ANEW)
-    assert len(spread) == with_rows - len({"alert_events", "leases", "logs", "log_identities", "processes"})
+    assert len(spread) == with_rows - len(
+        {"alert_events", "deletions", "leases", "logs", "log_identities", "processes"}
+    )
     for table, key in spread.items():
         local = next(s for s in statements if f"CREATE TABLE IF NOT EXISTS {table}_local ON" in s)
         order = re.search(r"^ORDER BY \((.*)\)$", local, re.MULTILINE)
@@ -253,7 +255,16 @@ def test_shards_keep_together_what_merges() -> None:
         columns = re.findall(r"\w+", key.removeprefix("cityHash64"))
         assert set(columns) <= set(order[1].split(", ")), f"{table}: rows that merge may lie on two shards"
     assert (
-        not {"alert_events", "leases", "logs", "log_identities", "processes", "schema_migrations", "landing"}
+        not {
+            "alert_events",
+            "deletions",
+            "leases",
+            "logs",
+            "log_identities",
+            "processes",
+            "schema_migrations",
+            "landing",
+        }
         & spread.keys()
     )
     altered = [s for s in statements if re.search(r"^ALTER TABLE", s, re.MULTILINE)]

@@ -44,10 +44,17 @@ def commands(
         shared=not retention.alone,
     )
 
+    def carry_out_waiting(report: Report) -> None:
+        # What a receipt names goes, whatever is said of it now: a mark that follows must not seem to keep it.
+        if retention.has_unburied():
+            retention.finish(report)
+
     def flag(arguments: Mapping[str, object], report: Report) -> None:
+        carry_out_waiting(report)
         report(marks.flag(arguments))
 
     def hold(arguments: Mapping[str, object], report: Report) -> None:
+        carry_out_waiting(report)
         report(marks.hold(arguments))
 
     def retain(arguments: Mapping[str, object], report: Report) -> None:

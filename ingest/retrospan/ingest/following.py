@@ -213,7 +213,7 @@ class Following:
 
     def _admin(self, retention: Retention, rebuilding: Rebuilding) -> Admin:
         config, opened = self._config, self._opened
-        marks = Marks(opened, self._log, self._loader)
+        marks = Marks(opened, self._log, self._loader, log_number=opened.log_number, alone=not opened.shared)
         return Admin(
             {
                 "rebuild": lambda arguments, report: self._learning(rebuilding.rebuild, arguments, report),

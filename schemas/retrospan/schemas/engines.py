@@ -27,7 +27,7 @@ _BY_RECORD = frozenset({"raw_rejects"})
 _BY_NUMBER = frozenset({"receipts", "loaded_batches"})
 #: Small and read as a whole: every node has all of it.
 _EVERYWHERE = frozenset(
-    {"schema_migrations", "logs", "log_identities", "leases", "processes", "alert_events"}
+    {"schema_migrations", "logs", "log_identities", "leases", "deletions", "processes", "alert_events"}
 )
 
 _TABLE = re.compile(r"^(\s*(?:--[^\n]*\n\s*)*)CREATE TABLE IF NOT EXISTS (\w+)", re.MULTILINE)

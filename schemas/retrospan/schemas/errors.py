@@ -14,6 +14,7 @@
     │   ├── ConfigError           an unknown or unusable setting
     │   ├── SqlError              the engine or the guard refused a query
     │   ├── NotFound              no such run, step or view
+    │   ├── TooLate               what was to be kept was deleted meanwhile
     │   ├── SchemaTooNew          the data was written by a later release
     │   ├── BadBundle             a file that should be a bundle of runs cannot be read
     │   │   ├── NotABundle        it is something else
@@ -118,6 +119,10 @@ class SqlError(PermanentError):
 
 class NotFound(PermanentError):
     """No such run, step or view."""
+
+
+class TooLate(PermanentError):
+    """What was to be kept was deleted meanwhile; the message says what, when, and by which receipt."""
 
 
 class SchemaTooNew(PermanentError):

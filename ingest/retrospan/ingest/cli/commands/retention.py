@@ -109,6 +109,7 @@ _NOTES = (
     ("payloads", "runs stay, without their payloads"),
     ("pinned", "due runs kept: held, flagged or golden runs depend on them"),
     ("returned", "due runs received new spans: they are deleted later"),
+    ("held", "due runs kept: they were held or flagged at another collector meanwhile"),
     ("partitions", "days of a table dropped as a whole"),
     ("segments_removed", "segments of the log removed"),
     ("segments_rewritten", "segments of the log rewritten"),

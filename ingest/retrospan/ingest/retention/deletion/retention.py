@@ -9,16 +9,18 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import closing
-from datetime import UTC, datetime
 from typing import Protocol
 
 from retrospan.ingest.load.batches import ReadableLog
 from retrospan.ingest.load.chain import Chains
+from retrospan.ingest.log.segment import Segment
 from retrospan.ingest.retention.deletion.archive_compaction import ArchiveCompaction, ArchivedLog, FaultOf
 from retrospan.ingest.retention.deletion.deleter import Deleter, Deletion
 from retrospan.ingest.retention.deletion.strip import MARK, kept_attributes
 from retrospan.ingest.retention.deletion.tidying import drop_empty_partitions, forget_hidden_runs, write_anew
+from retrospan.ingest.retention.policy.announcing import Announcements, number_of_marks
 from retrospan.ingest.retention.policy.candidate import OTHER
+from retrospan.ingest.retention.policy.moments import text_of
 from retrospan.ingest.retention.policy.pins import Pins
 from retrospan.ingest.retention.policy.policy import Policy
 from retrospan.ingest.retention.policy.reading import require_read
@@ -42,7 +44,9 @@ _JITTER = 300 * 10**9
 
 
 class Log(NoteLog, ArchivedLog, ReadableLog, Protocol):
-    """The write-ahead log, as far as retention uses it."""
+    """The write-ahead log, as far as retention uses it, and whoever verifies."""
+
+    def missing(self) -> list[Segment]: ...
 
 
 class Retention:
@@ -114,10 +118,16 @@ class Retention:
             self._finish(store, report)
             self._require_read(store, report)
             summary = Summary(policy.source, now)
+            marks = 0 if self.alone else number_of_marks(store)
             for page in self._due(store, policy, now, summary):
                 self._go_on()
-                self._delete(store, receipts, page, now, by)
-                for unit, evidence in page:
+                gone = (
+                    self._delete(store, receipts, page, now, by)
+                    if self.alone
+                    else self._delete_announced(store, receipts, page, marks, policy, now, by)
+                )
+                summary.held += len(page) - len(gone)
+                for unit, evidence in gone:
                     summary.add(unit, evidence)
                     if listed:
                         report({"due": summary.line(unit, evidence)})
@@ -146,10 +156,12 @@ class Retention:
             return self._finish(store, report)
 
     def has_unburied(self) -> bool:
-        """Return whether receipts in the warehouse are not known to be carried out."""
+        """Return whether receipts in the warehouse are not known to be carried out, or a deletion to have ended."""
         with closing(self._warehouse.connect()) as store:
             rows = typed_rows(store, tuple[int, str], load("last_receipt"), {"log": self._log_number})
-            return bool(rows) and rows[0][0] > self._chains.applied
+            if rows and rows[0][0] > self._chains.applied:
+                return True
+            return not self.alone and Announcements(store, self._log_number).stands
 
     def look_again(self) -> int:
         """Have receipts carried out again of which rows are still there: an engine that was killed may have lost a
@@ -203,12 +215,38 @@ class Retention:
                 if due:
                     yield due
 
-    def _delete(self, store: Store, receipts: Receipts, page: list[Due], now: int, by: str) -> None:
+    def _delete_announced(
+        self,
+        store: Store,
+        receipts: Receipts,
+        page: list[Due],
+        marks: int,
+        policy: Policy,
+        now: int,
+        by: str,
+    ) -> list[Due]:
+        """Delete a page while other collectors place holds: of what may go by now, what other collectors see in time.
+
+        `marks` is how many marks there were before anything was judged.
+        """
+        announcements = Announcements(store, self._log_number)
+        announcements.begin(
+            sorted({member.run_id for unit, _ in page for member in unit.members}), receipts.number
+        )
+        if number_of_marks(store) != marks:
+            page = _free(store, page, policy, now)
+        if page:
+            self._delete(store, receipts, page, now, by)
+        announcements.end()
+        return page
+
+    def _delete(self, store: Store, receipts: Receipts, page: list[Due], now: int, by: str) -> list[Due]:
         tenant = page[0][0].tenant
         drafts = [receipt for unit, evidence in page for receipt in receipts_of(unit, evidence, now, by)]
         written = receipts.write(tenant, drafts)
         self._deleter.apply(store, tenant, [_deletion(receipt) for receipt in written])
         self._chains.note_applied(written[-1].number)
+        return page
 
     def _finish(self, store: Store, report: Report) -> int:
         done = 0
@@ -230,7 +268,10 @@ class Retention:
                 self._chains.note_applied(rows[-1][1])
                 report({"phase": "carrying out receipts", "done": done, "unit": "receipts"})
             if len(rows) < AT_ONCE:
-                return done
+                break
+        if not self.alone and (announcements := Announcements(store, self._log_number)).stands:
+            announcements.end()
+        return done
 
     def _go_on(self) -> None:
         if self.stopping():
@@ -249,9 +290,20 @@ class Retention:
         ):
             if newest > now + _JITTER:
                 raise ConfigError(
-                    f"this machine's clock says {_text(now)}, and {what} at {_text(newest)}: ages counted "
+                    f"this machine's clock says {text_of(now)}, and {what} at {text_of(newest)}: ages counted "
                     "by a clock that was set back are wrong. Set the clock right."
                 )
+
+
+def _free(store: Store, page: list[Due], policy: Policy, now: int) -> list[Due]:
+    """Return what of a page, all whole units or all payloads, is still due by the marks that there are now."""
+    payloads = page[0][0].payloads
+    judged = policy.payloads if payloads else policy
+    if judged is None:
+        return []
+    units = Units(store, judged, now, payloads=payloads)
+    pins = Pins.of(store, units)
+    return [pair for pair in page if units.is_due_again(pair[0]) and not pins.hold(pair[0])]
 
 
 def _still_due(unit: Unit, evidence: Evidence, now: int) -> bool:
@@ -276,7 +328,3 @@ def _deletion_of(
 ) -> Deletion:
     has_run = what == "run" or (what == "payloads" and run_class != OTHER)
     return Deletion(tenant, subject if has_run else "", trace_ids, last_arrival, what == "payloads")
-
-
-def _text(time_ns: int) -> str:
-    return f"{datetime.fromtimestamp(time_ns / 1e9, UTC):%Y-%m-%dT%H:%M:%SZ}"

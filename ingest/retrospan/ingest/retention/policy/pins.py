@@ -36,6 +36,10 @@ class Pins:
             pins._kept[tenant] = pins._closure(tenant, run_ids)
         return pins
 
+    def rested_on(self, tenant: str, run_ids: Iterable[str]) -> set[str]:
+        """Return what stays if these runs do: they, and all that they rest on."""
+        return self._closure(tenant, list(run_ids))
+
     def hold(self, unit: Unit) -> bool:
         """Return whether something that is kept rests on the unit."""
         kept = self._kept.get(unit.tenant)

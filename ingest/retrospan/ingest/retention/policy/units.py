@@ -70,6 +70,13 @@ class Units:
         """Return whether what another policy found is due by this one."""
         return self._unit(unit.tenant, list(unit.members)) is not None
 
+    def is_due_again(self, unit: Unit) -> bool:
+        """Return whether a unit is due by what is known of its runs now, flags and holds included."""
+        if not unit.members[0].is_run:
+            return self.is_due(unit)
+        members = self._judged(unit.tenant, "", [member.run_id for member in unit.members])
+        return len(members) == len(unit.members) and self._unit(unit.tenant, members) is not None
+
     def _runs(self, before: int) -> Iterator[list[Unit]]:
         for page in self._pages(before):
             by_tenant: dict[str, list[Candidate]] = {}

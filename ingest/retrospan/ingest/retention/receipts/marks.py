@@ -13,13 +13,18 @@ from contextlib import closing
 from typing import cast
 
 from retrospan.ingest.log.record import Note
+from retrospan.ingest.retention.policy.announcing import PATIENCE_SECONDS, Gone, Witness
+from retrospan.ingest.retention.policy.moments import text_of
+from retrospan.ingest.retention.policy.pins import Pins
 from retrospan.ingest.retention.receipts.receipts import Loading, NoteLog, require_loaded
 from retrospan.ingest.retention.sql import load
 from retrospan.ingest.warehouse.warehouse import Warehouse
-from retrospan.schemas.errors import BadRequest, NotFound
+from retrospan.schemas.errors import BadRequest, NotFound, TooLate
 from retrospan.schemas.typed_rows import typed_rows
 
 _LONGEST_TEXT = 4000
+#: A run is called as its agent calls it; this is far beyond any id that can be sent.
+_LONGEST_ID = 64 << 20
 #: The last nanosecond that a time can be.
 LAST = 2**63 - 1
 _KNOWN = {
@@ -37,24 +42,38 @@ class Marks:
         log: NoteLog,
         loader: Loading,
         clock: Callable[[], int] = time.time_ns,
+        *,
+        log_number: int = 0,
+        alone: bool = True,
+        patience: float = PATIENCE_SECONDS,
     ) -> None:
+        """`alone`: no other collector deletes from the warehouse. One that does is waited for, `patience` seconds at most."""
         self._warehouse = warehouse
         self._log = log
         self._loader = loader
         self._clock = clock
+        self._log_number = log_number
+        self._alone = alone
+        self._patience = patience
 
     def flag(self, arguments: Mapping[str, object]) -> dict[str, object]:
-        """Flag a run, or take the flag away (`remove`). Returns the state afterwards, once every view shows it."""
+        """Flag a run, or take the flag away (`remove`). Returns the state afterwards, once every view shows it.
+
+        Raises:
+            TooLate: another collector deleted the run meanwhile, or one that it rests on.
+        """
         told = _read("flag", arguments)
         run_ids, tenant = self._found(told)
-        is_set = not told.get("remove")
-        return self._write("flag", tenant, run_ids, is_set, 0, told)
+        if told.get("remove"):
+            return self._write("flag", tenant, run_ids, False, 0, told)
+        return self._keep("flag", tenant, run_ids, 0, told)
 
     def hold(self, arguments: Mapping[str, object]) -> dict[str, object]:
         """Hold a run until a time (`until`, Unix ns; 0 is for ever), or lift the hold (`lift`).
 
         Raises:
             BadRequest: the hold that there is lasts longer.
+            TooLate: another collector deleted the run meanwhile, or one that it rests on.
         """
         told = _read("hold", arguments)
         run_ids, tenant = self._found(told)
@@ -75,7 +94,22 @@ class Marks:
                 f"run {run_id} is held {rest} already, and a hold cannot be shortened. Lift it first: "
                 f"retrospan hold {run_id} --lift"
             )
-        return self._write("hold", tenant, run_ids, True, until, told)
+        return self._keep("hold", tenant, run_ids, until, told)
+
+    def _keep(
+        self, mark: str, tenant: str, run_ids: Sequence[str], until: int, told: Mapping[str, object]
+    ) -> dict[str, object]:
+        """Write a mark that keeps a run; returns once no other collector can delete what it is to keep."""
+        if self._alone:
+            return self._write(mark, tenant, run_ids, True, until, told)
+        with closing(self._warehouse.connect()) as store:
+            witness = Witness(store, self._log_number)
+            run_ids, tenant = self._found(told)  # again: from now on the witness sees what goes
+            kept = Pins(store).rested_on(tenant, run_ids)
+            state = self._write(mark, tenant, run_ids, True, until, told)
+            if gone := witness.gone(tenant, kept, self._patience):
+                raise TooLate(_too_late(mark, run_ids[0], gone))
+        return state
 
     def _write(
         self,
@@ -124,12 +158,26 @@ class Marks:
         return bool(ends), 0 if 0 in ends else max(ends, default=0)
 
 
+def _too_late(mark: str, run_id: str, gone: Sequence[Gone]) -> str:
+    """Say what another collector deleted before the mark could count."""
+    first = next((each for each in gone if each.run_id == run_id), gone[0])
+    what = "the payloads of " if first.what == "payloads" else ""
+    whose = "run" if first.run_id == run_id else "what it rests on: run"
+    more = f", and {len(gone) - 1:,} more such receipts" if len(gone) > 1 else ""
+    return (
+        f"the {mark} of run {run_id} is on record, but it came too late for {what}{whose} {first.run_id}: deleted at "
+        f"{text_of(first.deleted_at)} by the collector of log {first.log} (receipt {first.number}{more}; see the view "
+        "retention_log)."
+    )
+
+
 def _read(command: str, arguments: Mapping[str, object]) -> dict[str, object]:
     known = _KNOWN[command]
     for name, value in arguments.items():
         if name not in known:
             raise BadRequest(f"{command} does not take '{name}'. It takes: {', '.join(known)}.")
-        if type(value) is not known[name] or (isinstance(value, str) and len(value) > _LONGEST_TEXT):
+        longest = _LONGEST_ID if name == "run" else _LONGEST_TEXT
+        if type(value) is not known[name] or (isinstance(value, str) and len(value) > longest):
             raise BadRequest(f"{command}: '{name}' is {str(value)[:80]!r}: give {_WORDS[known[name]]}.")
     if not arguments.get("run"):
         raise BadRequest(f"{command} needs 'run', the id of a run.")

@@ -47,6 +47,11 @@ class Receipts:
         self.log_number = log_number
         self._head = chains.receipts
 
+    @property
+    def number(self) -> int:
+        """The number of the last receipt."""
+        return self._head.number
+
     def catch_up(self, store: Store) -> None:
         """Find the end of the chain, once all that the log holds is loaded.
 

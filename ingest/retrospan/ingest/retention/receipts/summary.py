@@ -36,6 +36,8 @@ class Summary:
     """Due, and kept because something that is kept rests on them."""
     returned: int = 0
     """Due by their row, and not by what came in since."""
+    held: int = 0
+    """Spared because somebody held or flagged them, or what rests on them, at another collector meanwhile."""
     bared: int = 0
     """Of the units' runs those that stay, and lose their payloads."""
     partitions: int = 0
@@ -86,6 +88,7 @@ class Summary:
             "payloads": self.bared,
             "pinned": self.pinned,
             "returned": self.returned,
+            "held": self.held,
             "partitions": self.partitions,
             **self.archive,
             "groups": [
