@@ -250,13 +250,7 @@ WITH
             if(
                 value = '' OR least(baseline_n, candidate_n) < 10 OR baseline_runs + candidate_runs < 5,
                 CAST(NULL, 'Nullable(Float64)'),
-                (
-                    (baseline_runs + candidate_runs) / (baseline_n + candidate_n) AS share,
-                    sqrt(share * (1 - share) * (1 / baseline_n + 1 / candidate_n)) AS spread,
-                    candidate_runs / candidate_n - baseline_runs / baseline_n AS difference,
-                    -- Where all runs of both sides had it there is no spread, and no difference.
-                    toNullable(if(spread > 0, erfc(abs(difference) / spread / sqrt(2)), 1.))
-                ).4
+                toNullable(retrospan_chance_of_shares(baseline_runs, baseline_n, candidate_runs, candidate_n))
             ) AS p
         FROM compared
         WHERE value != ''

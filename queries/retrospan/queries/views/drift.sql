@@ -403,7 +403,7 @@ WITH
                                             * (1 / b_runs + 1 / c_runs)
                                     )
                                 ) AS z,
-                                toNullable(erfc(abs(z) / sqrt(2))),
+                                toNullable(retrospan_chance_of_shares(b, b_runs, c, c_runs)),
                                 0.01,
                                 b_runs,
                                 c_runs,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from math import erfc, sqrt
+from math import comb
 
 from retrospan.ingest.row_values import whole
 from retrospan.ingest.why.sentence import Row
@@ -139,11 +139,13 @@ def known(pairs: Sequence[Pair]) -> list[Pair]:
 
 
 def chance_of(found: tuple[int, int], sizes: tuple[int, int]) -> float:
-    """Return the probability of so different shares by chance: two proportions, as in `drift`."""
-    share = sum(found) / sum(sizes)
-    spread = sqrt(share * (1 - share) * sum(1 / size for size in sizes))
-    difference = found[0] / sizes[0] - found[1] / sizes[1]
-    return erfc(abs(difference) / spread / sqrt(2)) if spread > 0 else 1.0
+    """Return the probability of so different shares by chance: Fisher's exact test, as in `drift`."""
+    (one, other), total = sizes, sum(found)
+    ways = {
+        number: comb(one, number) * comb(other, total - number)
+        for number in range(max(0, total - other), min(one, total) + 1)
+    }
+    return sum(way for way in ways.values() if way <= ways[found[0]]) / sum(ways.values())
 
 
 def adjusted(chances: Sequence[float]) -> list[float]:
