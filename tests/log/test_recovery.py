@@ -169,17 +169,45 @@ def test_a_missing_segment_is_counted_and_the_others_are_read(tmp_path: Path) ->
     log.close()
 
 
-@pytest.mark.parametrize("place", [0, -1])
+@pytest.mark.parametrize("place", [0, 3, -1])
 @pytest.mark.requirement("R06")
 def test_a_missing_segment_is_counted_though_its_records_are_loaded(tmp_path: Path, place: int) -> None:
     segments = written(tmp_path, [b"%03d" % number * 100 for number in range(30)], segment_bytes=1000)
     begins = [*(int(segment.stem) for segment in segments), 31]
-    gone = begins[place % len(segments) + 1] - begins[place % len(segments)]
+    place %= len(segments)
+    gone = begins[place + 1] - begins[place]
     segments[place].unlink()
+    for _ in range(2):
+        log = open_log(tmp_path, loaded_sequence=30)
+        assert log.recovery.lost_records == gone, "at each start"
+        assert set(contents(log)) == {*range(1, 31)} - {*range(begins[place], begins[place] + gone)}
+        log.close()
     log = open_log(tmp_path, loaded_sequence=30)
-    assert log.recovery.lost_records == gone
     assert log.append(tenant="default", traces=b"next") == 31
     log.close()
+
+
+@pytest.mark.requirement("R06")
+def test_no_content_hides_that_a_loaded_segment_is_missing(tmp_path: Path) -> None:
+    # The end of a segment is looked for by the bytes that begin a record: here they are what was sent as well.
+    whole, size = encode(arrived_at=1, sequence=8, tenant="default", traces=b"x" * 100)
+    alike = b"".join(whole)
+    assert size == len(alike)
+    segments = written(tmp_path, [alike * 3] * 30, segment_bytes=1500)
+    begins = [*(int(segment.stem) for segment in segments), 31]
+    assert open_and_close(tmp_path, 30) == 0
+    place = next(
+        place for place, first in enumerate(begins) if first > 8
+    )  # behind the one that ends with record 8
+    segments[place].unlink()
+    assert open_and_close(tmp_path, 30) == begins[place + 1] - begins[place]
+
+
+def open_and_close(directory: Path, loaded_sequence: int) -> int:
+    """How many records a start counts as lost."""
+    log = open_log(directory, loaded_sequence=loaded_sequence)
+    log.close()
+    return log.recovery.lost_records
 
 
 @pytest.mark.requirement("R06")

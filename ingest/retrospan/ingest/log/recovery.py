@@ -15,7 +15,7 @@ from pathlib import Path
 
 from retrospan.ingest.durable_files import Files
 from retrospan.ingest.log.archive import DIRECTORY, archived_in, opened
-from retrospan.ingest.log.segment import Segment, Survey, begins_with, segments_in, survey
+from retrospan.ingest.log.segment import Segment, Survey, begins_with, ends_with, segments_in, survey
 from retrospan.ingest.log.tombstones import Tombstones
 
 _AT_ONCE = 4 << 20
@@ -62,7 +62,7 @@ def recover(directory: Path, files: Files, *, loaded_sequence: int = 0) -> Recov
     """Survey a log directory, cut a torn tail, and say what is there.
 
     Segments wholly at or below `loaded_sequence` are in the warehouse already; their checksums are verified when
-    they are read again, not here. Where nothing was loaded the log may begin with any record.
+    they are read again, not here, but of a plain one whose end is not the record before the next segment. Where nothing was loaded the log may begin with any record.
     """
     recovery = Recovery()
     removed = Tombstones.read(directory / DIRECTORY)
@@ -75,7 +75,8 @@ def recover(directory: Path, files: Files, *, loaded_sequence: int = 0) -> Recov
     for position, segment in enumerate(segments):
         newest = position == len(segments) - 1
         before = None if newest else segments[position + 1].first
-        if before is not None and before - 1 <= loaded_sequence and position < len(segments) - 2:
+        is_loaded = before is not None and before - 1 <= loaded_sequence and position < len(segments) - 2
+        if before is not None and is_loaded and (segment.packed or _reaches(segment, before - 1)):
             segment.last = segment.last or before - 1
             _note_missing(recovery, segment, gap(last_sequence, segment.first))
             if segment.size == 0:
@@ -149,6 +150,12 @@ def _all_segments(directory: Path, files: Files, recovery: Recovery, removed: To
             if _begins_alike(shorter, segment):
                 files.remove(shorter.path)
     return [segment for _, segment in sorted((archived | plain).items())]
+
+
+def _reaches(segment: Segment, sequence: int) -> bool:
+    """Whether a plain segment ends with a record: where it does not, the segment behind it may be missing."""
+    with opened(segment) as descriptor:
+        return ends_with(descriptor, segment.size, sequence)
 
 
 def _begins_alike(shorter: Segment, archived: Segment) -> bool:

@@ -15,13 +15,17 @@ from pathlib import Path
 from typing import NamedTuple
 
 from retrospan.ingest.log.record import TRAILER_BYTES, checksum_holds, header_of
-from retrospan.schemas.wire import Buffer, read_varint
+from retrospan.schemas.wire import Buffer, read_varint, varint
 
 SUFFIX = ".seg"
 _NAME = re.compile(r"\d{20}\.seg")
 #: How a record begins behind its length: arrived_at, sequence, tenant. Lookahead, so that matches may overlap.
 _BEGINNING = re.compile(rb"\x09(?=.{8}\x10[\x80-\xff]{0,9}[\x00-\x7f]\x1a)", re.DOTALL)
 _LONGEST_LENGTH = 5
+#: Tag and bytes of a record's arrival.
+_BEFORE_SEQUENCE = 9
+#: At so many places the end of a segment is looked for.
+_MOST_ALIKE = 64
 
 
 class Framed(NamedTuple):
@@ -104,6 +108,26 @@ def begins_with(descriptor: int, size: int) -> int | None:
     with mmap.mmap(descriptor, size, access=mmap.ACCESS_READ) as mapped, memoryview(mapped) as data:
         frame = framed_at(data, 0, size)
     return frame.sequence if frame is not None else None
+
+
+def ends_with(descriptor: int, size: int, sequence: int) -> bool:
+    """Return whether the first `size` bytes of a segment end with the whole record of that sequence."""
+    if size == 0:
+        return False
+    mark = b"\x10" + varint(sequence) + b"\x1a"
+    with mmap.mmap(descriptor, size, access=mmap.ACCESS_READ) as mapped, memoryview(mapped) as data:
+        at = size
+        # From the end: what is found first is the last record, unless what was sent holds the same bytes.
+        for _ in range(_MOST_ALIKE):
+            at = mapped.rfind(mark, 0, at)
+            body = at - _BEFORE_SEQUENCE
+            for start in range(max(0, body - _LONGEST_LENGTH), body):
+                frame = extent_at(data, start, size)
+                if frame is not None and (frame.sequence, frame.body, frame.end) == (sequence, body, size):
+                    return checksum_holds(data, body, size)
+            if at < 0:
+                return False
+    return False
 
 
 def survey(descriptor: int, *, first: int, before: int | None, size: int) -> Survey:
