@@ -120,6 +120,20 @@ class SegmentedLog:
         with self._lock:
             return [s for s in self._segments[:-1] if s.packed and s.last <= loaded_sequence]
 
+    def missing(self) -> list[Segment]:
+        """Return the segments whose file is gone, though nothing of this log removed it."""
+        with self._lock:
+            return [s for s in self._segments if s.last and not s.path.exists()]
+
+    def unarchived(self, loaded_sequence: int) -> list[Segment]:
+        """Return the plain segments whose records are all loaded and that are not archived for their damage."""
+        with self._lock:
+            return [
+                s
+                for s in self._segments[:-1]
+                if not s.packed and s.last <= loaded_sequence and (s.bad or s.first in self._unfit)
+            ]
+
     def put_back(self, rewritten: Rewritten) -> None:
         """Put the new content of an archived segment in its place, or remove the segment when nothing is left.
 

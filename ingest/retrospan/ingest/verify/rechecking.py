@@ -12,8 +12,9 @@ from collections.abc import Callable, Mapping
 from retrospan.ingest.load.chain import Chains
 from retrospan.ingest.priority import ARCHIVING
 from retrospan.ingest.service import Service
-from retrospan.ingest.verify.log_bytes import LogBytes, VerifiedLog, attested_segments, known_hashes
+from retrospan.ingest.verify.log_bytes import LogBytes, attested_segments, known_hashes
 from retrospan.ingest.verify.report import VerifiedPart
+from retrospan.ingest.verify.surviving_log import LogOfFiles, SurvivingLog
 from retrospan.schemas.errors import RetrospanError
 from retrospan.schemas.store import Store
 
@@ -32,9 +33,9 @@ class Rechecking(Service):
     work = "comparing the log with its hashes"
     niceness = ARCHIVING
 
-    def __init__(self, log: VerifiedLog, store: Callable[[], Store], chains: Chains, log_number: int) -> None:
+    def __init__(self, log: LogOfFiles, store: Callable[[], Store], chains: Chains, log_number: int) -> None:
         super().__init__(_LOOK_SECONDS)
-        self._log = log
+        self._log = SurvivingLog(log)
         self._store = store
         self._chains = chains
         self._log_number = log_number
@@ -57,11 +58,12 @@ class Rechecking(Service):
             store = self._store()
             try:
                 loaded = self._chains.loaded_sequence
-                bytes_of = LogBytes(
-                    self._log, attested_segments(store, self._log_number), loaded, part, self._go_on
-                )
+                attested = attested_segments(store, self._log_number)
+                bytes_of = LogBytes(self._log, attested, loaded, part, self._go_on)
                 bytes_of.check_segments()
                 bytes_of.check(known_hashes(self._chains.hashes, part, lambda first, last: last <= loaded))
+                if found and attested_segments(store, self._log_number) != attested:
+                    return  # retention wrote segments anew meanwhile: the next pass compares what is there then
             finally:
                 store.close()
         except Stopped:

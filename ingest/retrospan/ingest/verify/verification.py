@@ -10,12 +10,11 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass
-from typing import Protocol
 
 from retrospan.ingest.interpret.service.run_queue import TraceKey
 from retrospan.ingest.interpret.service.selection import EVERYTHING, Selection
-from retrospan.ingest.load.batches import ReadableLog
 from retrospan.ingest.load.chain import Chains
+from retrospan.ingest.log.archive import DIRECTORY
 from retrospan.ingest.rules.ruleset import NO_RULES, Ruleset
 from retrospan.ingest.verify.chains import verify
 from retrospan.ingest.verify.derived_rows import DerivedRows
@@ -23,7 +22,6 @@ from retrospan.ingest.verify.head import fault_of, head_of
 from retrospan.ingest.verify.log_bytes import (
     Expected,
     LogBytes,
-    VerifiedLog,
     attested_segments,
     batch_hashes,
     in_order,
@@ -35,15 +33,12 @@ from retrospan.ingest.verify.request import VerifyRequest
 from retrospan.ingest.verify.sample import Ranges, choose_ranges, overlaps, sampled_traces
 from retrospan.ingest.verify.scratch import Scratch
 from retrospan.ingest.verify.sql import load
+from retrospan.ingest.verify.surviving_log import LogOfFiles, SurvivingLog
 from retrospan.ingest.warehouse.warehouse import Warehouse
 from retrospan.schemas.errors import BadRequest, WarehouseUnavailable
 from retrospan.schemas.sequences import base_of
 from retrospan.schemas.store import Store
 from retrospan.schemas.typed_rows import typed_column
-
-
-class LogToVerify(VerifiedLog, ReadableLog, Protocol):
-    """The log, as far as it is verified."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +59,7 @@ class Verification:
     def __init__(
         self,
         warehouse: Warehouse,
-        log: LogToVerify,
+        log: LogOfFiles,
         chains: Chains,
         log_number: int,
         *,
@@ -75,7 +70,7 @@ class Verification:
     ) -> None:
         """`shared`: other logs fill the same warehouse, which are for their own collectors to verify."""
         self._warehouse = warehouse
-        self._log = log
+        self._log = SurvivingLog(log)
         self._chains = chains
         self._log_number = log_number
         self._rules = rules
@@ -174,9 +169,15 @@ class Verification:
         hashes = self._chains.hashes
         end = max(state.loaded, hashes.last)
         wanted = overlaps(ranges)
-        bytes_of = LogBytes(
-            self._log, attested_segments(store, self._log_number), state.loaded, part, self._go_on
-        )
+        attested = attested_segments(store, self._log_number)
+        for segment in self._log.missing():
+            if segment.path.name not in attested:
+                part.report_wrong(
+                    f"log/{DIRECTORY}/{segment.path.name}" if segment.packed else f"log/{segment.path.name}",
+                    f"is missing: it held records {segment.first}-{segment.last} when the collector started",
+                    file=segment.path.name,
+                )
+        bytes_of = LogBytes(self._log, attested, state.loaded, part, self._go_on)
         bytes_of.check_segments()
         bytes_of.check(
             in_order(

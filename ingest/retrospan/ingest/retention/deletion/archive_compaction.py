@@ -2,8 +2,8 @@
 
 A segment of which nothing is kept is deleted; any other is rewritten without them. The receipt, with the hash of the
 content before and after, is durable before the file changes. A segment that has changed since it was loaded, is damaged
-or is missing, is left alone and reported: a receipt would certify the alteration. The newest part of the log, which is
-not archived yet, is left for the next time.
+or is missing, is left alone and reported: a receipt would certify the alteration. So is one that was never archived
+because it is damaged. The newest part of the log, which is not archived yet, is left for the next time.
 """
 
 from __future__ import annotations
@@ -51,6 +51,8 @@ class ArchivedLog(Protocol):
 
     def archived(self, loaded_sequence: int) -> list[Segment]: ...
 
+    def unarchived(self, loaded_sequence: int) -> list[Segment]: ...
+
     def put_back(self, rewritten: Rewritten) -> None: ...
 
 
@@ -90,9 +92,7 @@ class ArchiveCompaction:
         for place, segment in enumerate(segments):
             go_on()
             report({"phase": "archive", "done": place, "total": len(segments), "unit": "segments"})
-            base = base_of(log_number)
-            between = {"first": base + segment.first, "last": base + segment.last}
-            rows = typed_rows(store, Deleted, load("graves_between"), between)
+            rows = self._graves(store, segment)
             known = told.get(segment.path.name)
             if not rows:
                 continue
@@ -109,7 +109,18 @@ class ArchiveCompaction:
             if fault:
                 done["segments_altered"] += 1
                 report({"where": f"log/{DIRECTORY}/{segment.path.name}", "wrong": fault})
+        for segment in self._log.unarchived(loaded):
+            if self._graves(store, segment):
+                done["segments_altered"] += 1
+                fault = "is damaged, so it is not archived: what was deleted may still be in it"
+                report({"where": f"log/{segment.path.name}", "wrong": fault})
         return done
+
+    def _graves(self, store: Store, segment: Segment) -> list[Deleted]:
+        """Return the traces of which receipts name something that was in a segment."""
+        base = base_of(self._receipts.log_number)
+        between = {"first": base + segment.first, "last": base + segment.last}
+        return typed_rows(store, Deleted, load("graves_between"), between)
 
     def _is_due(self, segment: Segment, newest: int, known: Told | None, before: int) -> bool:
         """Whether something was deleted since the segment was cleansed last, or its receipt waits to be carried out."""
