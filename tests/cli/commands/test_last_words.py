@@ -3,15 +3,26 @@
 from __future__ import annotations
 
 import json
+import os
+import subprocess
+import sys
 from dataclasses import replace
 
 import pytest
 import verified
 from fix_collector import Served
-from stopped_agent import BEGAN, PROCESS, RUN, agent, observed, said_before_it_died, span
+from stopped_agent import BEGAN, PROCESS, RUN, agent, observed, said_before_it_died, span, write
 from telling import SECOND, alive, killed, logs_request, spans_request
 
 from retrospan.schemas import attributes as names
+
+
+def both(served: Served, *words: str) -> str:
+    """What a command prints, on both streams."""
+    environ = {**os.environ, "RETROSPAN_URL": f"http://{served.sql}"}
+    command = [sys.executable, "-m", "retrospan.ingest.cli.main", *words]
+    done = subprocess.run(command, check=True, capture_output=True, text=True, timeout=120, env=environ)
+    return done.stdout + done.stderr
 
 
 def dies(served: Served) -> None:
@@ -43,6 +54,34 @@ def test_a_killed_run_is_told_by_every_command(served: Served) -> None:
     # At any minute.
     earlier = served.run("state", RUN, "--at", "2026-09-21T14:13:21.25Z")
     assert "from 16 observations" in earlier and "Last words" not in earlier
+
+
+@pytest.mark.long
+def test_nothing_is_known_before_it_was_said(served: Served) -> None:
+    root = agent()
+    step = {names.STEP_NAME: "check", names.STATE_BEFORE: '{"checked":0}'}
+    first = span(2, 1, step, more={names.STATE_AFTER: '{"checked":2}'})
+    following = span(3, 3, {names.STEP_NAME: "mend"})  # what it began with, nobody said
+    tool = write(4, 1.2, "a", parent=2)
+    cut = write(6, 3.5, "c", "planned", parent=3)
+    logs = [one.begun() for one in (root, first, following, tool, cut)]
+    logs += [observed(1.5, 1).as_log(first), observed(3.9, 1).as_log(following)]
+    served.send([spans_request(first.ended(), tool.ended())], [logs_request(*logs, killed(PROCESS))])
+    served.wait_idle()
+    began, told = both(served, "state", RUN, "--step", "2"), both(served, "state", RUN)
+    assert "from 1 observation, the last at 2026-09-21 14:13:21.500" in began, (
+        "the second was made in the step"
+    )
+    assert "Last words" not in began
+    assert "from 2 observations, the last at 2026-09-21 14:13:23.900" in told and "Last words" in told
+    # What the step before left is newer than what it began with.
+    assert (
+        "Last known: as step 1 ended (retrospan state nightly-7 --at 2026-09-21T14:13:22.200000000Z)" in began
+    )
+    left = served.run("state", RUN, "--at", "2026-09-21T14:13:22.200000000Z")
+    assert "as step 1 (tool send) left it, before step 2 (tool send)" in left and left.split()[-1] == "2"
+    first_began = served.run("state", RUN, "--at", "2026-09-21T14:13:21.3Z")
+    assert "during step 1 (tool send)" in first_began and first_began.split()[-1] == "0"
 
 
 @pytest.mark.long

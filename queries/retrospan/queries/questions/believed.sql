@@ -1,4 +1,4 @@
--- title: What a run had observed until a moment: the values that count, the newest first
+-- title: What a run had observed until a moment: the values that count then, the newest first
 -- params: run_id String, until DateTime64(9, 'UTC'), most UInt32
 -- returns: one row per field of an entity: entity_type, entity_id, field, value (JSON), said_at, total (all of them)
 SELECT
@@ -18,6 +18,7 @@ FROM
     FROM observations
     WHERE run_id = {run_id:String}
         AND said_at <= {until:DateTime64(9, 'UTC')}
+        AND valid_from <= {until:DateTime64(9, 'UTC')}
     GROUP BY
         entity_type,
         entity_id,

@@ -93,12 +93,12 @@ def run(arguments: argparse.Namespace) -> int:
     found = session.run(run_id)
     if not steps and not arguments.sql and rests_on(session, run_id, FOREVER)[0]:
         return _without_steps(session, run_id, found)
-    place = find_place(
-        session, run_id, steps, step if arguments.step is None else arguments.step, arguments.at
-    )
+    asked = step if arguments.step is None else arguments.step
+    place = find_place(session, run_id, steps, asked, arguments.at)
     if arguments.sql:
         return session.print_sql(_question(run_id, place))
-    at_end = arguments.at is None and _is_last(steps, place)
+    # As a step began nothing was known of what followed, though it be the last and never ended.
+    at_end = arguments.at is None and not asked and _is_last(steps, place)
     until = FOREVER if place.at is None or at_end else place.at.clickhouse()
     if not arguments.json:
         session.ask_ahead(resting_on(run_id, until))
@@ -246,17 +246,35 @@ def _last_known(steps: list[Row]) -> Place:
     if before.known:
         return replace(before, words=f"{before.words}, which has not ended")
     left = next((step for step in reversed(steps) if step["status"] != "incomplete"), None)
-    if left is None or left["state_after_hash"] is None:
+    if left is None or not _leaves(left):
         return place
+    return replace(_left(left), words=f"the state after the last {_describe(left)} that ended")
+
+
+def _leaves(step: Row) -> bool:
+    """Tell whether the state that a step left is known."""
+    return step["state_after_hash"] is not None
+
+
+def _left(step: Row) -> Place:
+    """Return the place after a step that left a state, where no other need have begun with it."""
     return Place(
         0,
-        f"the state after the last {_describe(left)} that ended",
+        f"the state after {_describe(step)}",
         True,
-        text_of(left, "state_source"),
-        _ended(left),
-        text_of(left, "state_schema"),
-        whole(left, "step") or 0,
+        text_of(step, "state_source"),
+        _ended(step),
+        text_of(step, "state_schema"),
+        whole(step, "step") or 0,
     )
+
+
+def _last_ended(steps: list[Row], at: Moment) -> Row | None:
+    """Return the step that ended last, by a time."""
+    ended = [
+        (end, place) for place, step in enumerate(steps) if (end := _ended(step)) is not None and end <= at
+    ]
+    return steps[max(ended)[1]] if ended else None
 
 
 def _ended(step: Row) -> Moment | None:
@@ -279,6 +297,9 @@ def _place_at(session: Session, name: str, steps: list[Row], at: Moment) -> Plac
     elif len(begun) < len(steps):
         following = steps[len(begun)]
         place, where = _before(following), f"between step {current['step']} and {_describe(following)}"
+        if not place.known and (left := _last_ended(begun, at)) is not None and _leaves(left):
+            place = _left(left)
+            where = f"as {_describe(left)} left it, before {_describe(following)}"
     else:
         place, where = (
             _after_last(steps),
@@ -290,13 +311,25 @@ def _place_at(session: Session, name: str, steps: list[Row], at: Moment) -> Plac
 def _not_known(run_id: str, steps: list[Row], place: Place) -> str:
     before = steps if place.step == 0 else steps[: place.step - 1]
     said = f"Not known: {place.words}. The producer did not record it, and it is not guessed."
-    known = [step for step in before if step["state_before_hash"] is not None]
-    if known:
-        return (
-            said
-            + f"\nLast known: as step {known[-1]['step']} began (retrospan state {step_address(run_id, known[-1]['step'])})."
-        )
+    known = [_known_at(run_id, step, place) for step in before]
+    if newest := max((each for each in known if each is not None), default=None):
+        return f"{said}\nLast known: {newest[2]}."
     return said + (" No step before it has a known state either." if before else "")
+
+
+def _known_at(run_id: str, step: Row, place: Place) -> tuple[Moment, int, str] | None:
+    """Return the latest that is known of the state around a step: when that was, its number, and where to see it."""
+    number, ended = whole(step, "step") or 0, _ended(step)
+    if _leaves(step) and ended is not None and (place.at is None or ended <= place.at):
+        return (
+            ended,
+            number,
+            f"as step {number} ended (retrospan state {short(run_id)} --at {ended.rfc3339()})",
+        )
+    began = moment_of(step, "started_at")
+    if step["state_before_hash"] is None or began is None:
+        return None
+    return began, number, f"as step {number} began (retrospan state {step_address(run_id, number)})"
 
 
 def _since(row: Row, place: Place) -> str:
