@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import pytest
 from keeping import DAY, Keeper, agent_run, linked_run, trace_of
+from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
 
 from retrospan.ingest.interpret.rows.lists import TABLES
 from retrospan.ingest.retention.receipts.evidence import key_of
+from retrospan.ingest.verify.request import VerifyRequest
+from retrospan.schemas import attributes
 from retrospan.schemas.errors import BadRequest, NotFound
 
 #: Spans by the view, and as they were counted when their trace was read.
@@ -126,6 +129,30 @@ def test_holds_and_flags_survive_a_rebuild_and_deleted_runs_stay_deleted(keeper:
     keeper.marks.hold({"run": trace_of("held"), "lift": True})
     assert keeper.apply() == [trace_of("held")]
     assert keeper.runs() == [trace_of("flagged")]
+
+
+def test_a_run_with_a_very_long_id_is_held_flagged_and_let_go(keeper: Keeper) -> None:
+    run = "r/" + "ü" * 5000
+    keeper.send([named_run(run)])
+    keeper.settle()
+    assert keeper.runs() == [run]
+    assert keeper.marks.hold({"run": run})["set"] is True
+    assert keeper.marks.flag({"run": run})["set"] is True
+    keeper.after(100)
+    assert keeper.plan() == []
+    assert VerifyRequest.of({"run": run}).run == run
+    keeper.marks.hold({"run": run, "lift": True})
+    with pytest.raises(BadRequest, match=r"'reason' is 'xxx.*at most 4,000 characters"):
+        keeper.marks.flag({"run": run, "reason": "x" * 4001})
+    assert keeper.apply() == [run]
+
+
+def named_run(run: str) -> bytes:
+    """The export request of a run that says what it is called."""
+    request = ExportTraceServiceRequest.FromString(agent_run("named", "ok"))
+    root = request.resource_spans[0].scope_spans[0].spans[0]
+    root.attributes.add(key=attributes.RUN_ID).value.string_value = run
+    return request.SerializeToString()
 
 
 def test_a_hold_is_not_shortened(keeper: Keeper) -> None:

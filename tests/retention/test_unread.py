@@ -8,6 +8,7 @@ from contextlib import closing
 
 import pytest
 from keeping import Keeper, agent_run, trace_of
+from opentelemetry.proto.collector.logs.v1.logs_service_pb2 import ExportLogsServiceRequest
 
 from retrospan.ingest.retention.policy.policy import default_policy
 from retrospan.ingest.retention.policy.reading import require_read
@@ -50,3 +51,18 @@ def test_where_nothing_is_read_nothing_is_deleted_and_the_reason_is_told(keeper:
         with pytest.raises(WarehouseUnavailable, match=f"interpreted: 1, one of them {trace_of('unread')}"):
             require_read(store, lambda told: None, lambda: None, patience=0.0)
         require_read(store, lambda told: None, lambda: None, lambda: 1, patience=0.0)
+
+
+def test_a_trace_of_log_records_alone_is_not_waited_for(keeper: Keeper) -> None:
+    logs = ExportLogsServiceRequest()
+    told = logs.resource_logs.add().scope_logs.add().log_records
+    told.add(trace_id=bytes.fromhex(trace_of("logs alone")), time_unix_nano=1).body.string_value = "said"
+    told.add(time_unix_nano=1).body.string_value = "said outside any trace"
+    keeper.log.append(tenant="default", logs=logs.SerializeToString(), items=2)
+    keeper.send([agent_run("read", "ok")])
+    keeper.settle()
+    with closing(keeper.warehouse.connect()) as store:
+        require_read(store, lambda told: None, lambda: None, patience=0.0)
+    keeper.after(8)
+    assert keeper.plan() == sorted(map(trace_of, ("read", "logs alone")))
+    assert keeper.rows("SELECT count() FROM logs") == [[2]]

@@ -23,8 +23,6 @@ from retrospan.schemas.errors import BadRequest, NotFound, TooLate
 from retrospan.schemas.typed_rows import typed_rows
 
 _LONGEST_TEXT = 4000
-#: A run is called as its agent calls it; this is far beyond any id that can be sent.
-_LONGEST_ID = 64 << 20
 #: The last nanosecond that a time can be.
 LAST = 2**63 - 1
 _KNOWN = {
@@ -176,8 +174,9 @@ def _read(command: str, arguments: Mapping[str, object]) -> dict[str, object]:
     for name, value in arguments.items():
         if name not in known:
             raise BadRequest(f"{command} does not take '{name}'. It takes: {', '.join(known)}.")
-        longest = _LONGEST_ID if name == "run" else _LONGEST_TEXT
-        if type(value) is not known[name] or (isinstance(value, str) and len(value) > longest):
+        # The id of a run is as long as its agent made it.
+        is_long = isinstance(value, str) and name != "run" and len(value) > _LONGEST_TEXT
+        if type(value) is not known[name] or is_long:
             raise BadRequest(f"{command}: '{name}' is {str(value)[:80]!r}: give {_WORDS[known[name]]}.")
     if not arguments.get("run"):
         raise BadRequest(f"{command} needs 'run', the id of a run.")
