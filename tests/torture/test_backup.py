@@ -11,8 +11,11 @@ import otlp_requests as make
 import pytest
 from docs.pages import TOP, Page
 from fix_collector import Served
+from keeping import Keeper, agent_run
 
+from retrospan.ingest.log.record import decode
 from retrospan.ingest.log.write_ahead_log import WriteAheadLog
+from retrospan.ingest.warehouse.embedded import EmbeddedWarehouse
 
 BODY = b"x" * 300
 
@@ -93,18 +96,62 @@ def test_a_shorter_plain_segment_that_is_not_a_copy_of_its_archive_stays(tmp_pat
     assert first.exists()
 
 
-def procedure(data: Path, backup: Path) -> None:
-    """The block of the page, run in bash with other directories."""
+def procedure(data: Path, backup: Path, before: str = "") -> None:
+    """The block of the page, run in bash with other directories, after some lines of the test's own."""
     [script] = [
         text for _, text in Page(TOP / "docs" / "reliability.md").blocks if "backup/log/archive" in text
     ]
     script = script.replace("retrospan-data", str(data)).replace("backup/", f"{backup}/")
-    # What cp does not find any more has moved into the archive, which is copied next; nothing was removed from it.
-    done = subprocess.run(["bash", "-c", script], capture_output=True, text=True, check=False, timeout=120)
+    # What cp does not find any more has moved into the archive, which is copied again; nothing was removed from it.
+    done = subprocess.run(
+        ["bash", "-c", before + script], capture_output=True, text=True, check=False, timeout=120
+    )
     assert all(
         "cannot stat" in line and line.rpartition("': ")[0].endswith((".seg", "/removed"))
         for line in done.stderr.splitlines()
     ), done.stderr
+
+
+@pytest.mark.long
+@pytest.mark.requirement("R16")
+def test_what_retention_takes_from_the_archive_during_the_copy_has_its_receipt_in_it(
+    warehouse: EmbeddedWarehouse, tmp_path: Path
+) -> None:
+    keeper = Keeper(warehouse, tmp_path / "data", segment_bytes=20_000)
+    for name in ("tenant", "prices.jsonl"):
+        (tmp_path / "data" / name).touch()
+    for number in range(6):
+        keeper.send([agent_run(f"gone-{number}", "ok", payload=9000), agent_run(f"kept-{number}", "golden")])
+    keeper.settle()
+    assert keeper.archive() > 2
+    keeper.after(8)
+    copied, go_on = tmp_path / "copied", tmp_path / "go-on"
+    waiting = (
+        f'cp() {{ command cp "$@"; case "$*" in *.zst*) touch {copied}; while [ ! -e {go_on} ]; do sleep 0.01; done;; '
+        "esac; }\n"
+    )
+    copy = threading.Thread(target=procedure, args=(tmp_path / "data", tmp_path / "backup", waiting))
+    copy.start()
+    while not copied.exists():
+        assert copy.is_alive()
+    assert len(keeper.apply()) == 6
+    go_on.touch()
+    copy.join()
+    receipts = keeper.rows("SELECT count() FROM receipts")
+    there, held = (
+        {path.name: path.read_bytes() for path in (tmp_path / place / "log" / "archive").iterdir()}
+        for place in ("data", "backup")
+    )
+    assert there == held, "each archive as its receipt says, and none that is not removed"
+    keeper.close()
+    restored = WriteAheadLog.open(tmp_path / "backup" / "log", low_water_bytes=0)
+    notes = 0
+    after = 0
+    while chunk := restored.read(after, max_bytes=1 << 20):
+        notes += sum(len(decode(chunk.data[frame.body : frame.end]).notes) for frame in chunk.frames())
+        after = chunk.last_sequence
+    restored.close()
+    assert [[notes]] == receipts
 
 
 @pytest.mark.long
