@@ -5,8 +5,9 @@ from __future__ import annotations
 import argparse
 
 from retrospan.ingest.bundle.check import Check, check_of, places
+from retrospan.ingest.cli.client.arriving import find_whole_run
 from retrospan.ingest.cli.client.parameters import parameters_of
-from retrospan.ingest.cli.client.references import find_run, short
+from retrospan.ingest.cli.client.references import short
 from retrospan.ingest.cli.client.rows import texts_of
 from retrospan.ingest.cli.client.runs_where import runs_where
 from retrospan.ingest.cli.client.session import Session
@@ -87,7 +88,7 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.check and arguments.out:
         raise UsageError("--check writes nothing: leave out --out, or --check.", "bundle")
     session = Session.open(arguments)
-    run_ids = [find_run(session, arguments.run)] if arguments.run else _chosen(session, arguments)
+    run_ids = [find_whole_run(session, arguments.run)] if arguments.run else _chosen(session, arguments)
     if arguments.sql:
         about = session.one("bundle_run", run_id=run_ids[0])
         traces = [] if about is None else texts_of(about, "trace_ids")

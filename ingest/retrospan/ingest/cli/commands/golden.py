@@ -10,7 +10,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from retrospan.ingest.cli.client.references import find_run
+from retrospan.ingest.cli.client.arriving import find_whole_run
 from retrospan.ingest.cli.client.session import Session
 from retrospan.ingest.cli.commands.bisect import add_jobs_flag, add_junit_flag, add_tool_flags
 from retrospan.ingest.cli.terminal.arguments import Help, Parser, UsageError, add_color_flag
@@ -173,7 +173,7 @@ def _add(arguments: argparse.Namespace) -> int:
 def _read(session: Session, typed: str) -> tuple[RunRecord, Bundle]:
     from retrospan.ingest.cli.main import version
 
-    found, rules = read_run(session, find_run(session, typed))
+    found, rules = read_run(session, find_whole_run(session, typed))
     return found, Bundle(made_by=f"retrospan {version()}", rules=rules, runs=(found,))
 
 

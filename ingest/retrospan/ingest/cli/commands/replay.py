@@ -117,13 +117,13 @@ def source_of(arguments: argparse.Namespace) -> tuple[Bundle | Path, str]:
             raise PermanentError(f"{arguments.run} holds no run.")
         return Path(arguments.run), run_ids[0]
     # Here: a file needs no collector, and nothing that asks one.
-    from retrospan.ingest.cli.client.references import find_run
+    from retrospan.ingest.cli.client.arriving import find_whole_run
     from retrospan.ingest.cli.main import version
     from retrospan.ingest.cli.views.bundle_rows import read_run
     from retrospan.schemas.bundle.form import Bundle
 
     session = session_of(arguments)
-    found, rules = read_run(session, find_run(session, arguments.run))
+    found, rules = read_run(session, find_whole_run(session, arguments.run))
     return Bundle(made_by=f"retrospan {version()}", rules=rules, runs=(found,)), found.run_id
 
 

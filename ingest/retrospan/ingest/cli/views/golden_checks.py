@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from importlib.util import find_spec
 from pathlib import Path
 
+from retrospan.ingest.cli.client.arriving import NOT_ENDED
 from retrospan.ingest.cli.client.session import Session
 from retrospan.schemas.bundle.form import RunRecord
 from retrospan.schemas.bundle.golden import Golden, read_golden
@@ -17,7 +18,15 @@ _FORMAT = "JSONCompactEachRow"
 
 
 def require_met(golden: Golden, found: RunRecord, session: Session | None = None) -> None:
-    """Refuse a run that cannot be replayed whole, or that does not meet what is expected; `session` is of the warehouse that it is from."""
+    """Refuse a run whose end is not on record, that cannot be replayed whole, or that does not meet what is expected.
+
+    `session` is of the warehouse that it is from.
+    """
+    if found.incomplete_because == NOT_ENDED:
+        raise PermanentError(
+            f"run {found.run_id} has not ended, or its end is not on record: the agent would have to stop where the record does. "
+            "Keep it once it has ended, or keep another run."
+        )
     missing = [call for call in found.calls if not call.replayable]
     if missing:
         raise PermanentError(
