@@ -10,7 +10,9 @@ from pathlib import Path
 import pytest
 from fix_collector import Served
 
-pytestmark = pytest.mark.long
+from retrospan.exporter.replay.drawn import drawn_in
+from retrospan.schemas.bundle.form import RunRecord
+
 PROGRAM = """
 import random
 import time
@@ -30,15 +32,29 @@ def place(order):
 
 
 instrument()
-with run("clerk", input="A cup, please."), deterministic():
+with BLOCKS:
     order = f"{uuid.uuid4()} {random.randint(1, 10**9)} {time.time_ns()} {monotonic()}"
     place(order)
 print(order)
 """
 
 
-def test_what_a_program_drew_comes_back_in_a_replay_of_its_run(module_served: Served, tmp_path: Path) -> None:
-    (tmp_path / "clerk.py").write_text(PROGRAM)
+RUN = 'run("clerk", input="A cup, please.")'
+
+
+@pytest.mark.long
+@pytest.mark.parametrize(
+    "blocks",
+    [
+        f"{RUN}, deterministic()",
+        # Then the run has an id of its own, and the block's span is of no run.
+        f"deterministic(), {RUN}",
+    ],
+)
+def test_what_a_program_drew_comes_back_in_a_replay_of_its_run(
+    module_served: Served, tmp_path: Path, blocks: str
+) -> None:
+    (tmp_path / "clerk.py").write_text(PROGRAM.replace("BLOCKS", blocks))
     kept = {k: v for k, v in os.environ.items() if not k.startswith(("OTEL_", "RETROSPAN_"))}
     there = {
         "OTEL_EXPORTER_OTLP_ENDPOINT": f"http://{module_served.http}",
@@ -60,3 +76,13 @@ def test_what_a_program_drew_comes_back_in_a_replay_of_its_run(module_served: Se
     assert again.stdout.splitlines() == [order], "the tool was answered, and its argument is the recorded one"
     assert "identical: 0 of 0 model calls and 1 of 1 tool calls" in again.stderr
     assert "drawn from outside: 1 deterministic, 3 recorded" in again.stderr
+
+
+def test_a_block_around_several_runs_is_given_back_once_and_each_in_its_order() -> None:
+    around, last = {"seed": 1, "values": {}}, {"seed": 2, "values": {}}
+    runs = [
+        RunRecord(run_id="third", started_at=3, draws=(last,)),
+        RunRecord(run_id="first", started_at=1, draws=(around,)),
+        RunRecord(run_id="second", started_at=2, draws=(around,)),
+    ]
+    assert drawn_in(runs) == [around, last]

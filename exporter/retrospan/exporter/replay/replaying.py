@@ -24,6 +24,7 @@ from retrospan.exporter.replay.answers import (
 from retrospan.exporter.replay.callers import caller
 from retrospan.exporter.replay.comparison import compared
 from retrospan.exporter.replay.conditions import Conditions
+from retrospan.exporter.replay.drawn import drawn_in
 from retrospan.exporter.replay.exchange import Exchange, Live, TransportFailed, Wanted
 from retrospan.exporter.replay.record import Explanation, ModelRecord, ToolRecord, ordered_steps, told, unmade
 from retrospan.exporter.replay.redacting import Redact, redacted
@@ -78,7 +79,7 @@ class Replaying:
         every = [call for run in runs for call in run.calls if isinstance(call, ToolCall)]
         #: By tool: what it does to the world, as recorded.
         self._effects = {call.name: call.effect for call in every if call.effect != "unknown"}
-        self._draws = [draws for run in runs for draws in run.draws]
+        self._draws = drawn_in(runs)
         self._seen: set[str] = set()
         #: Tools that ran before the end of the record, since they were named.
         self._ran: set[str] = set()
@@ -322,7 +323,6 @@ class Replaying:
             raise self._miss
         with self._lock:
             self._seen.add(wanted.name)
-        edits = self.conditions.edits
         redact = self._redact
         told_so = [
             each if redact is None else redacted(each, redact) for each in (wanted.arguments, *wanted.others)
@@ -347,7 +347,7 @@ class Replaying:
             return from_gemini(call) if self._form == "gemini" else call
         if not self._runs_live():
             raise self._no_call(wanted)
-        if edits.has_result and self._take_edit():
+        if (edits := self.conditions.edits).has_result and self._take_edit():
             self.report.live.append(f"tool {wanted.name}, given")
             return given_call(wanted.name, self.conditions.until, edits.result)
         effect = wanted.effect or self._effects.get(wanted.name) or "unknown"
@@ -380,8 +380,8 @@ class Replaying:
             raise self._no_call(wanted)
 
     def _no_call(self, wanted: Wanted) -> ReplayMiss:
-        explanation = self._tools.explain(wanted.name, wanted.arguments, wanted.call_id)
-        return self.fail(explanation, f"a call of {wanted.name}")
+        why = self._tools.explain(wanted.name, wanted.arguments, wanted.call_id)
+        return self.fail(why, f"a call of {wanted.name}")
 
     def _take_edit(self) -> bool:
         with self._lock:
