@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import replace
 from typing import Any
@@ -34,6 +35,7 @@ from replay.recorded import (
 )
 
 from retrospan.exporter.replay import replay
+from retrospan.exporter.replay import tool as retrospan_tool
 from retrospan.schemas.bundle.form import Bundle, CallError
 from retrospan.schemas.errors import ReplayMiss
 
@@ -177,6 +179,59 @@ def test_langchain_calls_beside_each_other_are_told_apart_by_their_ids() -> None
     with replay(record):
         said = [made.invoke(call("get_weather", f"call_{n}", city="Oslo")).content for n in (2, 1)]
     assert said == ["second", "first"]
+
+
+def test_a_langchain_tool_that_the_program_calls_is_known_by_its_only_text() -> None:
+    """OpenInference records such a call without the name of its argument."""
+    made = langchain_tool(get_weather)
+    with replay(bundle(tool_call(1, "get_weather", "Oslo", "cold"))) as r:
+        assert made.invoke({"city": "Oslo"}) == "cold"
+    assert r.report.verdict == "identical"
+    with (
+        pytest.raises(ReplayMiss, match="Bergen"),
+        replay(bundle(tool_call(1, "get_weather", "Oslo", "cold"))),
+    ):
+        made.invoke({"city": "Bergen"})
+
+
+@langchain_tool
+async def wait_for_weather(city: str) -> str:
+    """Return the weather of a city."""
+    RAN.append(city)
+    return "warm"
+
+
+@retrospan_tool(name="wait_for_weather")
+async def plainly(city: str) -> str:
+    RAN.append(city)
+    return "warm"
+
+
+@pytest.mark.parametrize(
+    "calling", [lambda: wait_for_weather.ainvoke({"city": "Oslo"}), lambda: plainly("Oslo")]
+)
+def test_a_tool_that_the_agent_cancelled_waits_to_be_cancelled_again(calling: Callable[[], Any]) -> None:
+    async def ask() -> str:
+        try:
+            return str(await asyncio.wait_for(calling(), 0.01))
+        except TimeoutError:
+            return "too slow"
+
+    error = CallError(type="asyncio.exceptions.CancelledError", message="")
+    with replay(bundle(tool_call(1, "wait_for_weather", {"city": "Oslo"}, None, error=error))) as r:
+        assert asyncio.run(ask()) == "too slow"
+    assert r.report.verdict == "identical"
+
+
+def test_a_tool_that_the_agent_no_longer_cancels_is_a_miss(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("retrospan.exporter.replay.tools.cancelled.PATIENCE_SECONDS", 0.0)
+    error = CallError(type="CancelledError", message="")
+    record = bundle(tool_call(1, "wait_for_weather", {"city": "Oslo"}, None, error=error))
+    with (
+        pytest.raises(ReplayMiss, match=r"step 1 .* was cancelled .* and is not cancelled now"),
+        replay(record),
+    ):
+        asyncio.run(plainly("Oslo"))
 
 
 def test_langchain_tools_fail_as_they_did() -> None:

@@ -14,6 +14,7 @@ from retrospan.exporter.hooks.watch import when_imported
 from retrospan.exporter.replay.callers import is_own
 from retrospan.exporter.replay.current import current
 from retrospan.exporter.replay.exchange import Wanted
+from retrospan.exporter.replay.tools.cancelled import value_or_wait
 from retrospan.exporter.replay.tools.given import as_json, inside, is_inside, value_of
 from retrospan.schemas.bundle.form import ToolCall
 from retrospan.schemas.errors import ConfigError
@@ -54,7 +55,7 @@ def _marked(function: Function, *, name: str | None, effect: str | None) -> Func
         async def call_async(*args: Any, **kwargs: Any) -> Any:
             found = _answer(named, effect, signature, args, kwargs)
             if found is not None:
-                return value_of(found)
+                return await value_or_wait(found)
             with inside() as ran:
                 return ran(await function(*args, **kwargs))
 

@@ -10,6 +10,7 @@ from langchain_core.tools.base import BaseTool
 from retrospan.exporter.replay.current import current
 from retrospan.exporter.replay.exchange import Wanted
 from retrospan.exporter.replay.patches import patch, patch_async
+from retrospan.exporter.replay.tools.cancelled import value_or_wait
 from retrospan.exporter.replay.tools.given import as_json, inside, is_inside, value_of
 from retrospan.schemas.bundle.form import Json, ToolCall
 
@@ -68,7 +69,14 @@ def _answer(tool: Any, named: dict[str, Any]) -> ToolCall | None:
     if replaying is None or asked is None or is_inside():
         return None
     known = {key: value for key, value in named.items() if key in tool.args}
-    return replaying.tool(Wanted(tool.name, asked[0], (as_json(known),), asked[1], _effect(tool)))
+    others = (as_json(known), *_alone(asked[0]))
+    return replaying.tool(Wanted(tool.name, asked[0], others, asked[1], _effect(tool)))
+
+
+def _alone(given: Json) -> tuple[Json, ...]:
+    """Return the text that is the only argument: OpenInference records it without its name, where no model asked for the call."""
+    only = [*given.values()] if isinstance(given, dict) and len(given) == 1 else []
+    return tuple(each for each in only if isinstance(each, str))
 
 
 def _effect(tool: Any) -> str | None:
@@ -77,8 +85,7 @@ def _effect(tool: Any) -> str | None:
     return said if isinstance(said, str) else None
 
 
-def _shaped(tool: Any, call: ToolCall) -> Any:
-    found = value_of(call)
+def _shaped(tool: Any, found: Json) -> Any:
     return (found, None) if tool.response_format == "content_and_artifact" else found
 
 
@@ -91,7 +98,7 @@ def _told(tool: Any, value: Any) -> Any:
 def _inner(original: Any, tool: Any, *args: Any, **named: Any) -> Any:
     call = _answer(tool, named)
     if call is not None:
-        return _shaped(tool, call)
+        return _shaped(tool, value_of(call))
     with inside() as ran:
         value = original(tool, *args, **named)
         return ran(value, _told(tool, value))
@@ -100,7 +107,7 @@ def _inner(original: Any, tool: Any, *args: Any, **named: Any) -> Any:
 async def _inner_async(original: Any, tool: Any, *args: Any, **named: Any) -> Any:
     call = _answer(tool, named)
     if call is not None:
-        return _shaped(tool, call)
+        return _shaped(tool, await value_or_wait(call))
     with inside() as ran:
         value = await original(tool, *args, **named)
         return ran(value, _told(tool, value))

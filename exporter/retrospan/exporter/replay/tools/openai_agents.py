@@ -12,7 +12,8 @@ from agents import tool as tools
 from retrospan.exporter.replay.current import current
 from retrospan.exporter.replay.exchange import Wanted
 from retrospan.exporter.replay.patches import patch_async
-from retrospan.exporter.replay.tools.given import as_json, inside, is_inside, value_of
+from retrospan.exporter.replay.tools.cancelled import value_or_wait
+from retrospan.exporter.replay.tools.given import as_json, inside, is_inside
 from retrospan.schemas.bundle.form import Json, ToolCall
 
 #: Newer versions call the first, which the second calls too.
@@ -95,7 +96,7 @@ async def _hand_over(original: Any, *args: Any, **named: Any) -> Any:
 async def _invoke(original: Any, *, function_tool: Any, context: Any, arguments: str) -> Any:
     call = _answer(function_tool, context, arguments)
     if call is not None:
-        return value_of(call, result_first=True)
+        return await value_or_wait(call, result_first=True)
     if getattr(function_tool, "_is_agent_tool", False):
         return await original(function_tool=function_tool, context=context, arguments=arguments)
     with inside() as ran:

@@ -10,7 +10,8 @@ from pydantic_ai.toolsets.function import FunctionToolset
 from retrospan.exporter.replay.current import current
 from retrospan.exporter.replay.exchange import Wanted
 from retrospan.exporter.replay.patches import patch_async
-from retrospan.exporter.replay.tools.given import as_json, inside, is_inside, value_of
+from retrospan.exporter.replay.tools.cancelled import value_or_wait
+from retrospan.exporter.replay.tools.given import as_json, inside, is_inside
 
 #: What Pydantic AI makes of a tool that asks the model to try again.
 _RETRIES = ("ToolRetryError", "ModelRetry")
@@ -33,4 +34,4 @@ async def _call(
             return ran(await original(toolset, name, tool_args, ctx, tool, *rest, **named))
     if call.error is not None and (call.error.type or "").rpartition(".")[2] in _RETRIES:
         raise ModelRetry(call.error.message or "")
-    return value_of(call)
+    return await value_or_wait(call)
