@@ -62,7 +62,8 @@ def recover(directory: Path, files: Files, *, loaded_sequence: int = 0) -> Recov
     """Survey a log directory, cut a torn tail, and say what is there.
 
     Segments wholly at or below `loaded_sequence` are in the warehouse already; their checksums are verified when
-    they are read again, not here, but of a plain one whose end is not the record before the next segment. Where nothing was loaded the log may begin with any record.
+    they are read again, not here, unless a plain segment does not end with the record before the next one. Where nothing
+    was loaded the log may begin with any record.
     """
     recovery = Recovery()
     removed = Tombstones.read(directory / DIRECTORY)

@@ -41,7 +41,8 @@ class Retelling:
     def results(self, place: int) -> list[Part | None]:
         """Return what each call of an answer returned, as the next prompt says: by id, else by position.
 
-        Calls of one id have as many results in order, or none is known. By position alone only where no result has an id, and each call has one.
+        Calls of one id have as many results in order, or none is known. By position alone only where no result has an
+        id, and each call has one.
         """
         asked = _calls(self._calls[place].span.output)
         after = self._after(place) or ()

@@ -38,7 +38,8 @@ def read_edges(run_id: str, steps: list[RunStep], values: Values) -> list[Edge]:
 
     An answer wasGeneratedBy its model call; a tool's execution wasInformedBy the model call that asked for it; a
     tool's answer in a prompt wasGeneratedBy the execution with its call id, of several the latest one before that
-    returned the same, else the latest; without an id by the latest one before that returned the same. User and system messages have no producer.
+    returned the same, else the latest; without an id by the latest one before that returned the same. User and system
+    messages have no producer.
     """
     edges: list[Edge] = []
     by_model = {step.model.ordinal: step for step in steps if step.model is not None}
