@@ -94,9 +94,17 @@ ENDUSER_ID = "enduser.id"
 EVENT_NAME = "event.name"
 PROCESS_PID = "process.pid"
 SERVICE_NAME = "service.name"
+SERVICE_NAMESPACE = "service.namespace"
+SERVICE_INSTANCE_ID = "service.instance.id"
 SERVICE_VERSION = "service.version"
 DEPLOYMENT_ENVIRONMENT = "deployment.environment"
 DEPLOYMENT_ENVIRONMENT_NAME = "deployment.environment.name"
+HOST_ID = "host.id"
+HOST_NAME = "host.name"
+K8S_NODE_NAME = "k8s.node.name"
+K8S_POD_UID = "k8s.pod.uid"
+K8S_POD_NAME = "k8s.pod.name"
+CONTAINER_ID = "container.id"
 
 # OpenInference
 

@@ -19,8 +19,15 @@ from retrospan.ingest.interpret.spans.span import MILLISECOND, Attributes, Span
 from retrospan.schemas import semconv
 
 #: Which machine it was, the first that is told; a pod has the clock of its node.
-_MACHINES = ("host.id", "k8s.node.name", "host.name", "k8s.pod.uid", "k8s.pod.name", "container.id")
-_SERVICES = ("service.namespace", semconv.SERVICE_NAME, "service.instance.id")
+_MACHINES = (
+    semconv.HOST_ID,
+    semconv.K8S_NODE_NAME,
+    semconv.HOST_NAME,
+    semconv.K8S_POD_UID,
+    semconv.K8S_POD_NAME,
+    semconv.CONTAINER_ID,
+)
+_SERVICES = (semconv.SERVICE_NAMESPACE, semconv.SERVICE_NAME, semconv.SERVICE_INSTANCE_ID)
 
 Clock = tuple[object, ...]
 
