@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import json
+import socket
 import urllib.error
 import urllib.request
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from contextlib import asynccontextmanager, contextmanager
+from http.client import HTTPConnection
 from typing import Any
+from urllib.parse import urlsplit
 
 import anyio
 import pytest
@@ -167,11 +170,44 @@ def test_over_http_a_client_of_no_sdk_is_answered(collector: str) -> None:
 
 def test_over_http_nobody_reaches_it_under_another_name(collector: str) -> None:
     with over_http(collector) as url:
-        for headers in ({"Host": "evil.example"}, {"Origin": "http://evil.example"}):
+        for headers in (
+            {"Host": "evil.example"},
+            {"Host": "localhost:80@evil.example"},
+            {"Host": "127.0.0.1:80:80"},
+            {"Origin": "http://evil.example"},
+            {"Origin": "http://127.0.0.1:80@evil.example"},
+            {"Origin": "null"},
+        ):
             with pytest.raises(urllib.error.HTTPError) as refused:
                 posted(url, "tools/list", {}, **headers)
             with refused.value:
                 assert refused.value.code in (403, 421)
+
+
+def test_over_http_a_command_ends_when_its_client_hangs_up() -> None:
+    """Four at a time are done: one that nobody waits for would keep others waiting."""
+    with socket.create_server(("127.0.0.1", 0)) as silent, over_http(address(silent)) as url:
+        silent.settimeout(60)
+        at = urlsplit(url)
+        client = HTTPConnection(str(at.hostname), at.port)
+        body = {
+            "jsonrpc": "2.0",
+            "id": 1,
+            "method": "tools/call",
+            "params": {"name": "runs", "arguments": {}},
+        }
+        sent = {"Content-Type": "application/json", "Accept": "application/json, text/event-stream"}
+        client.request("POST", at.path, json.dumps(body), {**sent, "MCP-Protocol-Version": "2025-06-18"})
+        asked, _ = silent.accept()
+        client.close()
+        with asked:
+            asked.settimeout(60)
+            while asked.recv(65_536):
+                pass
+
+
+def address(listening: socket.socket) -> str:
+    return "http://{}:{}".format(*listening.getsockname())
 
 
 def test_a_collector_that_is_away_is_named() -> None:

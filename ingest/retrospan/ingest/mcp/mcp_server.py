@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from functools import partial
 from typing import Any
 
+import anyio
 from jsonschema import Draft202012Validator
 from mcp import types
 from mcp.server.context import ServerRequestContext
 from mcp.server.lowlevel import Server
 from mcp.server.stdio import stdio_server
 from mcp.server.transport_security import TransportSecuritySettings
-from starlette.applications import Starlette
 
 from retrospan.ingest.mcp.answer_text import answer_text, remarks
-from retrospan.ingest.mcp.command_runs import SECONDS, CommandRuns
+from retrospan.ingest.mcp.command_runs import SECONDS, CommandRun, CommandRuns
+from retrospan.ingest.mcp.front import GONE, Front
 from retrospan.ingest.mcp.tools import BY_NAME, CHARACTERS, INSTRUCTIONS, TOOLS, Tool
 
 #: What requests over HTTP may be addressed to, beside what is asked for.
@@ -40,27 +42,19 @@ class McpServer:
         async with stdio_server() as (read, write):
             await self.server.run(read, write, self.server.create_initialization_options())
 
-    def http_app(self, names: Sequence[str]) -> Starlette:
+    def http_app(self, names: Sequence[str]) -> Front:
         """Return the application that serves any number of clients at `/mcp`.
 
         Only requests addressed to this machine or to `names` are taken: a page in a browser cannot reach it under
         another name. Each request brings its own token; that of this process is not used.
         """
-        hosts = [*_LOOPBACK, *names]
-        return self.server.streamable_http_app(
+        app = self.server.streamable_http_app(
             json_response=True,
             stateless_http=True,
-            transport_security=TransportSecuritySettings(
-                enable_dns_rebinding_protection=True,
-                allowed_hosts=[allowed for host in hosts for allowed in (host, f"{host}:*")],
-                allowed_origins=[
-                    f"{scheme}://{allowed}"
-                    for host in hosts
-                    for scheme in ("http", "https")
-                    for allowed in (host, f"{host}:*")
-                ],
-            ),
+            # Front looks closer: here a name is what stands before the first colon, and what is refused is logged.
+            transport_security=TransportSecuritySettings(enable_dns_rebinding_protection=False),
         )
+        return Front(app, [*_LOOPBACK, *names])
 
     async def _list(
         self, context: _Context, parameters: types.PaginatedRequestParams | None
@@ -80,9 +74,11 @@ class McpServer:
         if _holds_nul(given):
             return _failed(f"{tool.name}: a text holds the character NUL, which no command line takes.")
         try:
-            run = await self._runs.run(tool.words(given), _token(context))
+            run = await _unless_gone(context, partial(self._runs.run, tool.words(given), _token(context)))
         except TimeoutError:
             return _failed(f"{tool.name}: no answer after {SECONDS:.0f} s. Ask for less.")
+        if run is None:
+            return _failed(f"{tool.name}: the client hung up.")
         if run.code != 0:
             return _failed("\n".join(remarks(run.explained) or [f"{tool.name} ended with {run.code}."]))
         text = answer_text(
@@ -94,6 +90,30 @@ class McpServer:
             most=given.get("max_characters", CHARACTERS),
         )
         return types.CallToolResult(content=[types.TextContent(type="text", text=text)])
+
+
+async def _unless_gone(context: _Context, ask: Callable[[], Awaitable[CommandRun]]) -> CommandRun | None:
+    """Return what came of it, or None if the client of a request over HTTP hung up: then the command was ended."""
+    gone = None if context.request is None else context.request.scope[GONE]
+    if gone is None:
+        return await ask()
+    found: CommandRun | TimeoutError | None = None
+    async with anyio.create_task_group() as tasks:
+
+        async def leave() -> None:
+            await gone.wait()
+            tasks.cancel_scope.cancel()
+
+        tasks.start_soon(leave)
+        try:
+            found = await ask()
+        except TimeoutError as error:
+            # Out of here it would come as a group of errors.
+            found = error
+        tasks.cancel_scope.cancel()
+    if isinstance(found, TimeoutError):
+        raise found
+    return found
 
 
 def _listed(tool: Tool) -> types.Tool:
