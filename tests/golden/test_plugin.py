@@ -130,3 +130,12 @@ def test_a_test_without_its_golden_run_is_told_so(project: Path, marker: str, re
     (project / "test_agent.py").write_text(TESTS.replace('@pytest.mark.golden("weather")', marker))
     code, said = run_pytest(project)
     assert code == 1 and reason in said
+
+
+@pytest.mark.long
+def test_a_test_that_is_not_in_the_cage_of_its_golden_run_does_not_begin(project: Path) -> None:
+    outside = TESTS.replace("test_the_weather(replayed)", "test_the_weather()").replace("replayed", "None")
+    (project / "test_agent.py").write_text(outside)
+    code, said = run_pytest(project)
+    assert code == 1 and 'golden goes with the fixture "replayed"' in said and "1 passed, 1 error" in said
+    assert not (project / "ran").exists()

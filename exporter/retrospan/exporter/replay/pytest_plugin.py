@@ -108,6 +108,14 @@ def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line("markers", said)
 
 
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    """Fail a test that names a golden run and is not put into its cage: its agent would really ask, and really act."""
+    if item.get_closest_marker("golden") is not None and "replayed" not in getattr(item, "fixturenames", ()):
+        pytest.fail(
+            '@pytest.mark.golden goes with the fixture "replayed": let the test take it', pytrace=False
+        )
+
+
 def folder_of(config: pytest.Config) -> Path:
     """Return the folder of golden runs: as the flag says, else the configuration; beside its file."""
     chosen = config.getoption(_FLAG)
