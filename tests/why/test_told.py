@@ -178,7 +178,7 @@ def test_nothing_that_was_recorded_is_markup_in_html(why: Ask, more: tuple[str, 
     page.feed(text)
     page.close()
     assert page.tags <= {
-        "html", "head", "meta", "title", "style", "body", "h1", "h2", "section", "ul", "li", "small", "q", "code", "footer",
+        "html", "head", "meta", "title", "style", "body", "main", "h1", "h2", "section", "ul", "li", "small", "q", "code", "footer",
     }  # fmt: skip
     assert {name for _, name in page.attributes} <= {
         "lang",
@@ -188,7 +188,12 @@ def test_nothing_that_was_recorded_is_markup_in_html(why: Ask, more: tuple[str, 
         "name",
         "id",
         "class",
+        "dir",
+        "aria-labelledby",
     }
+    assert ("q", "dir") in page.attributes, "right-to-left text is read in its own direction"
+    # Whoever hears the page goes to its main part, and from section to section by their titles.
+    assert "main" in page.tags and text.count("<section ") == text.count(" aria-labelledby=") > 3
     assert "default-src 'none'" in text.replace("&#x27;", "'") and "http://" not in text.split("</head>")[0]
 
 
