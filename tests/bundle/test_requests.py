@@ -297,6 +297,11 @@ def test_a_model_without_a_day_is_any_of_its_days() -> None:
     assert key_of(canonical_request(model="gpt-5"), recorded.held()) == recorded.key()
     for other in ("gpt-5-2026-09-30", "gpt-6", None):
         assert first_difference(recorded, canonical_request(model=other)) is not None
+    another = first_difference(recorded, canonical_request(model="gpt-6"))
+    assert another is not None
+    assert another.told() == 'model: recorded "gpt-5-2026-03-01", asked "gpt-6"', (
+        "no day that was not asked for"
+    )
     pinned = first_difference(canonical_request(model="gpt-5"), recorded)
     assert pinned is not None and pinned.field == "model"
 

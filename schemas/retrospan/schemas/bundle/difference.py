@@ -63,7 +63,8 @@ def first_difference(recorded: CanonicalRequest, asked: CanonicalRequest) -> Dif
     """
     reduced = asked.reduced_to(recorded.held())
     sides: list[tuple[str, Json, Json]] = [
-        ("model", recorded.model, reduced.model),
+        # As it was asked for: the day with which it was compared is the record's.
+        ("model", recorded.model, reduced.model if reduced.model == recorded.model else asked.model),
         ("parameters", recorded.parameters or {}, _sent(recorded, reduced, asked)),
         ("system", recorded.system, reduced.system),
         ("tools", _by_name(recorded.tools), _by_name(reduced.tools)),
