@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from collections.abc import Iterator
 
 import pytest
+from docs.pages import TOP, Page
 from keeping import Keeper, agent_run
 
 from retrospan.ingest.warehouse.embedded import EmbeddedWarehouse
+from retrospan.schemas.store import Settings
 
 TABLES = {"receipts": "receipts", "batches": "loaded_batches"}
 
@@ -71,6 +75,30 @@ def test_each_way_of_tampering_is_named(chained: Keeper, chain: str) -> None:
     finally:
         store.command("DROP TABLE kept")
         store.close()
+
+
+def test_anybody_can_check_the_receipts_by_the_page_alone(chained: Keeper) -> None:
+    [script] = [text for _, text in Page(TOP / "docs" / "retention.md").blocks if "receipt_hash" in text]
+    [shell] = [text for _, text in Page(TOP / "docs" / "retention.md").blocks if "receipts.jsonl" in text]
+    store = chained.warehouse.connect()
+    quoted: Settings = {"output_format_json_quote_64bit_integers": 0}
+    lines = store.query(shell.split(chr(34))[1], {}, quoted).decode().splitlines()
+    store.close()
+
+    def check(receipts: list[str]) -> subprocess.CompletedProcess[str]:
+        given = "\n".join(receipts)
+        return subprocess.run(
+            [sys.executable, "-c", script], input=given, capture_output=True, text=True, check=False
+        )
+
+    assert len(lines) >= 8
+    (head,) = (checked for checked in chained.verify() if checked.chain == "receipts")
+    assert head.links == len(lines)
+    assert check(lines).stdout.startswith("the last receipt of each log: {0: '")
+    altered = [*lines[:3], lines[3].replace('"by":"tests"', '"by":"nobody"'), *lines[4:]]
+    for others in (altered, [*lines[:3], *lines[4:]]):
+        assert check(others).returncode == 1
+    assert "receipt 4 of log 0 was altered" in check(altered).stderr
 
 
 def put_back(store: object, table: str) -> None:
