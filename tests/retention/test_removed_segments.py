@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import errno
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import pytest
 from keeping import Keeper, agent_run, trace_of
 
+from retrospan.ingest.durable_files import Files
 from retrospan.ingest.retention.policy.policy import default_policy
 from retrospan.ingest.verify.request import VerifyRequest
 from retrospan.ingest.verify.verification import Verification
@@ -53,6 +55,46 @@ def test_a_damaged_segment_that_is_not_archived_is_named_and_the_others_are_clea
         assert summary["segments_altered"] == 1
     subjects = keeper.rows("SELECT subject FROM retention_log WHERE what = 'segment'")
     assert len(subjects) == len(list((keeper.log.directory / "archive").glob("*.zst")))
+    keeper.close()
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("times", [1, 2])
+def test_on_a_full_disk_a_segment_waits_and_the_others_are_cleansed(
+    keeper: Keeper, monkeypatch: pytest.MonkeyPatch, times: int
+) -> None:
+    assert keeper.archive() > 2
+    victim, *_ = keeper.log.archived(keeper.loader.loaded_sequence)
+    make, write, full = Files.create, Files.append, dict[int, Path]()
+    refused: list[Path] = []
+
+    def create(self: Files, path: Path) -> int:
+        descriptor = make(self, path)
+        full.pop(descriptor, None)
+        if path.name.startswith(victim.path.name) and len(refused) < times:
+            full[descriptor] = path
+        return descriptor
+
+    def append(self: Files, descriptor: int, parts: Sequence[bytes]) -> None:
+        if (path := full.pop(descriptor, None)) is not None:
+            refused.append(path)
+            raise OSError(errno.ENOSPC, "No space left on device", str(path))
+        write(self, descriptor, parts)
+
+    monkeypatch.setattr(Files, "create", create)
+    monkeypatch.setattr(Files, "append", append)
+    keeper.after(8)
+    lines: list[Mapping[str, object]] = []
+    summary = keeper.retention.apply(default_policy(), lines.append, by="tests").told()
+    assert len(refused) == times
+    assert not any(path.exists() for path in refused), "nothing half-written takes room"
+    wrong = [line["where"] for line in lines if "wrong" in line]
+    assert wrong == ([f"log/archive/{victim.path.name}"] if times == 2 else [])
+    archives = len(list((keeper.log.directory / "archive").glob("*.zst")))
+    assert (summary["segments_waiting"], summary["segments_altered"]) == (len(wrong), 0)
+    assert summary["segments_rewritten"] == archives - len(wrong)
+    again = keeper.retention.apply(default_policy(), lambda told: None, by="tests").told()
+    assert (again["segments_waiting"], again["segments_rewritten"]) == (0, len(wrong))
     keeper.close()
 
 

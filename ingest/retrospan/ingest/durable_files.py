@@ -12,6 +12,7 @@ The methods with an underscore are what the operating system does in one step; a
 
 from __future__ import annotations
 
+import errno
 import os
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
@@ -19,6 +20,8 @@ from pathlib import Path
 
 from retrospan.ingest.operating_system import sync, sync_names
 
+#: The disk is full, or what its user may have of it.
+NO_ROOM = (errno.ENOSPC, errno.EDQUOT)
 #: The most buffers one writev takes (IOV_MAX on Linux).
 _BUFFERS_PER_WRITE = 1024
 _SETTLED_AT_ONCE = 1 << 20

@@ -48,6 +48,7 @@ def rewrite(segment: Segment, change: Callable[[bytes], bytes | None], files: Fi
     if path.exists():
         files.remove(path)
     target = files.create(path)
+    is_whole = False
     try:
         with opened(segment) as descriptor:
             while at < segment.size:
@@ -69,8 +70,11 @@ def rewrite(segment: Segment, change: Callable[[bytes], bytes | None], files: Fi
                 size += len(data)
                 at += len(chunk.data)
         files.sync(target)
+        is_whole = True
     finally:
         files.close(target)
+        if not is_whole:  # on a full disk above all, half of it must not stay
+            files.remove(path)
     if not changed or not size:
         files.remove(path)
     digest = after.hexdigest() if size else ""

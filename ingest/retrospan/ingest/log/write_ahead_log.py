@@ -26,7 +26,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from retrospan.ingest.durable_files import Files
+from retrospan.ingest.durable_files import NO_ROOM, Files
 from retrospan.ingest.log.archive import DIRECTORY, archived_in
 from retrospan.ingest.log.commit_future import CommitFuture
 from retrospan.ingest.log.disk_budget import GIB, MIB, DiskBudget, LogLimits
@@ -38,8 +38,6 @@ from retrospan.ingest.log.segmented import SegmentedLog
 from retrospan.ingest.log.tombstones import Tombstones
 from retrospan.ingest.system_errors import worded
 from retrospan.schemas.errors import LogFailed, LogFull, RetryableError
-
-_NO_ROOM = (errno.ENOSPC, errno.EDQUOT)
 
 
 @dataclass(slots=True)
@@ -307,7 +305,7 @@ class WriteAheadLog(SegmentedLog):
         try:
             self._files.append(self._descriptor, [part for entry in waiting for part in entry.parts])
         except OSError as cause:
-            if cause.errno not in _NO_ROOM:
+            if cause.errno not in NO_ROOM:
                 raise
             # Nothing was synced, so cutting back to the durable size leaves no doubt about what is on disk.
             self._files.truncate(segment.path, segment.size)
@@ -326,7 +324,7 @@ class WriteAheadLog(SegmentedLog):
         return f"the disk of {self.directory} is full: free some space"
 
     def _why_no_segment(self, cause: OSError) -> str:
-        if cause.errno in _NO_ROOM:
+        if cause.errno in NO_ROOM:
             return self._disk_is_full
         return f"no file can be begun in {self.directory}: {worded(cause)}. It goes on by itself once that is mended"
 

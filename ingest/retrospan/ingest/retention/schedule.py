@@ -70,3 +70,8 @@ class Schedule(Service):
                     "(`retrospan verify --full` names the places)",
                     altered,
                 )
+            if waiting := summary.archive.get("segments_waiting"):
+                _LOG.warning(
+                    "retention left %d segments of the log as they are: the disk is full. Free some space",
+                    waiting,
+                )

@@ -19,7 +19,7 @@ from retrospan.schemas.errors import ConfigError, PermanentError
 
 HELP = Help(
     job="Show what the policy would delete (plan), or delete exactly that (apply), with a receipt for each deletion.",
-    exits="0 planned or done, 1 a segment of the log that is not what was loaded was left alone, 2 wrong use or trouble, such as a refused policy",
+    exits="0 planned or done, 1 a segment of the log was left alone: not what was loaded, or no room, 2 wrong use or trouble, such as a refused policy",
     examples=(
         "retrospan retention plan",
         "retrospan retention plan --policy keep.toml --at 2026-12-24",
@@ -73,7 +73,7 @@ def run(arguments: argparse.Namespace) -> int:
         )
     if not arguments.json:
         _show(screen, summary, arguments.action)
-    return 1 if _whole(summary, "segments_altered") else 0
+    return 1 if _whole(summary, "segments_altered") or _whole(summary, "segments_waiting") else 0
 
 
 def _asked(arguments: argparse.Namespace) -> dict[str, object]:
@@ -116,6 +116,10 @@ _NOTES = (
     (
         "segments_altered",
         "segments of the log left alone: altered, damaged or missing (`retrospan verify --full`)",
+    ),
+    (
+        "segments_waiting",
+        "segments of the log left alone: the disk is full. Free some space, and repeat this",
     ),
 )
 

@@ -12,7 +12,7 @@ import hashlib
 from collections.abc import Callable, Mapping
 from typing import NamedTuple, Protocol
 
-from retrospan.ingest.durable_files import Files
+from retrospan.ingest.durable_files import NO_ROOM, Files
 from retrospan.ingest.log.archive import DIRECTORY, opened
 from retrospan.ingest.log.rewrite import Rewritten, drop, rewrite
 from retrospan.ingest.log.segment import Segment
@@ -79,17 +79,24 @@ class ArchiveCompaction:
     ) -> dict[str, int]:
         """Cleanse every segment whose last record arrived before a time (Unix ns) and that holds what was deleted.
 
-        Returns how many segments were removed, rewritten, and left because they are not what was loaded, and how many bytes
-        of disk that gave back. Those that were left are reported, with what is wrong.
+        Returns how many segments were removed, rewritten, and left because they are not what was loaded or the disk is full,
+        and how many bytes of disk that gave back. Those that were left are reported, with what is wrong.
         """
-        done = {"segments_removed": 0, "segments_rewritten": 0, "segments_altered": 0, "archive_bytes": 0}
+        done = {
+            "segments_removed": 0,
+            "segments_rewritten": 0,
+            "segments_altered": 0,
+            "segments_waiting": 0,
+            "archive_bytes": 0,
+        }
         log_number = self._receipts.log_number
         receipts = typed_rows(
             store, tuple[str, int, str, str], load("receipts_of_segments"), {"log": log_number}
         )
         told = {row[0]: row[1:] for row in receipts}
         segments = self._log.archived(loaded)
-        for place, segment in enumerate(segments):
+        refused: set[int] = set()
+        for place, segment in enumerate(segments):  # which grows by those that are tried again
             go_on()
             report({"phase": "archive", "done": place, "total": len(segments), "unit": "segments"})
             rows = self._graves(store, segment)
@@ -101,11 +108,22 @@ class ArchiveCompaction:
                     continue
                 rewritten = rewrite(segment, cleanser_of(rows), self._files)
                 fault = self._fault(store, rewritten, go_on)
-            except FileNotFoundError as gone:
-                fault = f"{gone.filename} is missing"
-            else:
                 if not fault and rewritten.changed:
                     self._put_back(rewritten, known, now, by, done)
+            except FileNotFoundError as gone:
+                fault = f"{gone.filename} is missing"
+            except OSError as full:
+                if full.errno not in NO_ROOM:
+                    raise
+                if segment.first not in refused:
+                    # What others take less by then may be room enough.
+                    refused.add(segment.first)
+                    segments.append(segment)
+                    continue
+                done["segments_waiting"] += 1
+                fault = "has to wait: the disk is full, and to write it anew needs room. Free some, and repeat this"
+                report({"where": f"log/{DIRECTORY}/{segment.path.name}", "wrong": fault})
+                continue
             if fault:
                 done["segments_altered"] += 1
                 report({"where": f"log/{DIRECTORY}/{segment.path.name}", "wrong": fault})
