@@ -22,13 +22,16 @@ def _call(original: Any, tool: Any, *args: Any, **named: Any) -> Any:
     replaying = current()
     if replaying is None or is_inside():
         return original(tool, *args, **named)
-    given = {key: value for key, value in named.items() if key != "sanitize_inputs_outputs"}
+    given = _others(named)
     if len(args) == 1 and not given and isinstance(args[0], dict) and args[0].keys() <= tool.inputs.keys():
         given = args[0]
     else:
         # Code that a model wrote gives arguments by their places as well.
         given = {**dict(zip(tool.inputs, args, strict=False)), **given}
-    call = replaying.tool(Wanted(tool.name, as_json(given), ()))
+    # OpenInference records a call by places as what `__call__` was given.
+    sanitizes = bool(named.get("sanitize_inputs_outputs", False))
+    by_place = {"args": [*args], "sanitize_inputs_outputs": sanitizes, "kwargs": _others(named)}
+    call = replaying.tool(Wanted(tool.name, as_json(given), (as_json(by_place),)))
     if call is None:
         with inside() as ran:
             return ran(original(tool, *args, **named))
@@ -36,3 +39,7 @@ def _call(original: Any, tool: Any, *args: Any, **named: Any) -> Any:
     if not named.get("sanitize_inputs_outputs"):
         return value
     return import_module("smolagents.agent_types").handle_agent_output_types(value, tool.output_type)
+
+
+def _others(named: dict[str, Any]) -> dict[str, Any]:
+    return {key: value for key, value in named.items() if key != "sanitize_inputs_outputs"}
