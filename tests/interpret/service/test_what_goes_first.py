@@ -31,24 +31,17 @@ def test_what_comes_now_goes_before_what_is_late_however_much_of_that_waits() ->
     assert first[0] == new and set(first[1:]) <= set(late) and len(first) == 10
 
 
-def test_of_more_than_a_batch_holds_the_newest_go_first_and_the_oldest_are_not_forgotten() -> None:
+def test_what_is_late_is_not_forgotten_however_much_comes() -> None:
     queue = RunQueue(0.0)
-    waiting = names(100)
-    for second, trace in enumerate(waiting):
-        queue.touch(trace, 1, (1,), now=float(second))
-    batches = [taken(queue, 100.0, 10) for _ in range(FRESH_BATCHES + 1)]
-    newest = waiting[::-1]
-    assert batches[:-1] == [newest[10 * place : 10 * place + 10] for place in range(FRESH_BATCHES)]
-    assert batches[-1] == waiting[:10]
-
-
-def test_who_sends_most_does_not_keep_another_tenant_waiting() -> None:
-    queue = RunQueue(0.0)
-    other = ("quiet", "one")
-    queue.touch(other, 1, (1,), now=0.0)
-    for trace in names(100, "loud"):
-        queue.touch(trace, 1, (1,), now=0.0)
-    assert other in taken(queue, 1.0, 10)
+    late = names(20)
+    for trace in late:
+        queue.touch(trace, 1, (1,), now=0.0, late=True)
+    for trace in names(100, "now"):
+        queue.touch(trace, 1, (1,), now=1.0)
+    batches = [taken(queue, 2.0, 10) for _ in range(2 * FRESH_BATCHES + 2)]
+    are_late = [{trace in late for trace in batch} for batch in batches]
+    assert are_late == ([{False}] * FRESH_BATCHES + [{True}]) * 2
+    assert len(taken(queue, 2.0, 100)) == 40, "nothing is late any more"
 
 
 def test_a_trace_that_is_late_and_goes_on_is_not_late_any_more() -> None:

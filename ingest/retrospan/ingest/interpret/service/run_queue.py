@@ -43,12 +43,11 @@ GROWING_SECONDS = 60.0
 #: While no more traces of now wait than these, one whose root span has ended is read at once: little will follow. Where
 #: more wait, it has its turn later in any case.
 FEW = 400
-#: Where more are due than a batch may hold, so many batches in a row are of the newest: their spans lie in small parts,
-#: which costs a fifth of reading them once these are merged. The batch after those is of the others.
-FRESH_BATCHES = 3
-#: The others, the oldest of them, as many as so many batches may hold, are read in the order in which their spans lie once
-#: they are merged: each batch then unpacks a part of them, and not all for a few spans in each.
+#: Where more are due than a batch may hold, the oldest, as many as so many batches may, are read in the order in which
+#: their spans lie once they are merged: each batch then unpacks a part of them, and not all for a few spans in each.
 SWEEP_BATCHES = 16
+#: Of what comes now so many full batches in a row are read while something waits that is late, then one of that.
+FRESH_BATCHES = 3
 #: Of so many traces is known what reading them cost.
 REMEMBERED = 100_000
 #: So many traces wait in memory, about 25 MB. The warehouse knows the rest.
@@ -85,10 +84,10 @@ class RunQueue:
     it is read as often. Those that grow are read together, for what a reading takes of the engine hardly depends on how
     many traces it is of.
 
-    What comes now goes before what is late: read anew because somebody asked for all of it, or left unread by those before.
-    Where more of it is due than is taken, the newest go first (`FRESH_BATCHES`), of each tenant in turn, so that whoever
-    sends most keeps no other waiting. All others are taken in sweeps (`SWEEP_BATCHES`): one that becomes due waits for the
-    rest of the sweep that is under way, and for its place in the next.
+    Where more are due than are taken, they are taken in sweeps (`SWEEP_BATCHES`): one that becomes due waits for the rest
+    of the sweep that is under way, and for its place in the next. What comes now goes before what is late: read anew
+    because somebody asked for all of it, or left unread by those before. That has the room that is left in a batch, and
+    each fourth batch where none is (`FRESH_BATCHES`).
     """
 
     def __init__(self, quiet_seconds: float, most: int = MOST_WAITING) -> None:
@@ -102,7 +101,8 @@ class RunQueue:
         self._late = 0  # how many of these
         self._fresh_batches = 0  # in a row
         self._read: dict[TraceKey, _Read] = {}
-        self._sweep: deque[TraceKey] = deque()  # due when it began, in the order in which they are taken
+        # Due when it began, in the order in which they are taken: of what comes now, and of what is late.
+        self._sweeps: dict[bool, deque[TraceKey]] = {False: deque(), True: deque()}
         self._growing: dict[TraceKey, float] = {}  # when each was last touched, in that order
         self._growing_effort = 0.0
 
@@ -200,48 +200,38 @@ class RunQueue:
         return len(self._waiting) - self._late
 
     def _next(self, now: float, limit: int) -> list[TraceKey]:
-        """Return up to `limit` traces that are due: the newest, then the rest of a sweep, then those of another."""
+        """Return up to `limit` traces that are due: of what comes now, then of what is late."""
         found: dict[TraceKey, None] = {}
-        if self._fresh_batches < FRESH_BATCHES:
-            found = dict.fromkeys(self._newest(now, limit))
+        if not self._late or self._fresh_batches < FRESH_BATCHES:
+            self._add(found, now, limit, late=False)
         self._fresh_batches = self._fresh_batches + 1 if len(found) == limit else 0
+        for late in (True, False) if self._late else ():
+            self._add(found, now, limit, late)
+        return [*found]
+
+    def _add(self, found: dict[TraceKey, None], now: float, limit: int, late: bool) -> None:
+        """Add what is due until there are `limit`: the rest of a sweep, then those of another."""
+        sweep = self._sweeps[late]
         while len(found) < limit:
-            if not self._sweep:
-                others = (trace for trace in self._due(now) if trace not in found)
-                self._sweep.extend(sorted(islice(others, SWEEP_BATCHES * limit)))
-                if not self._sweep:
+            if not sweep:
+                others = (trace for trace in self._due(now, late) if trace not in found)
+                sweep.extend(sorted(islice(others, SWEEP_BATCHES * limit)))
+                if not sweep:
                     break
-            trace = self._sweep.popleft()
+            trace = sweep.popleft()
             held = self._waiting.get(trace)
             if held is not None and self._is_due(trace, held, now):
                 found[trace] = None
-        return [*found]
 
-    def _newest(self, now: float, limit: int) -> Iterator[TraceKey]:
-        """Yield up to `limit` of the newest that are due and not late, of each tenant in turn."""
-        newest = islice(self._fresh_and_due(now), SWEEP_BATCHES * limit)
-        by_tenant: dict[str, deque[TraceKey]] = {}
-        for trace in newest:
-            by_tenant.setdefault(trace[0], deque()).append(trace)
-        turns = deque(by_tenant.values())
-        while turns and limit > 0:
-            of_tenant = turns.popleft()
-            yield of_tenant.popleft()
-            limit -= 1
-            if of_tenant:
-                turns.append(of_tenant)
-
-    def _fresh_and_due(self, now: float) -> Iterator[TraceKey]:
-        left = self._fresh
-        for trace, held in reversed(self._waiting.items()):
+    def _due(self, now: float, late: bool) -> Iterator[TraceKey]:
+        left = self._late if late else self._fresh
+        for trace, held in self._waiting.items():
             if left == 0:
                 return
-            left -= not held.late
-            if not held.late and self._is_due(trace, held, now):
-                yield trace
-
-    def _due(self, now: float) -> Iterator[TraceKey]:
-        return (trace for trace, held in self._waiting.items() if self._is_due(trace, held, now))
+            if held.late == late:
+                left -= 1
+                if self._is_due(trace, held, now):
+                    yield trace
 
     def _almost(self, now: float, due: Iterable[TraceKey]) -> Iterator[TraceKey]:
         """Yield the traces that grow and have more than half of their pause behind them, those that are due apart."""
