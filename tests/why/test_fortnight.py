@@ -162,7 +162,8 @@ def test_markup_in_prompts_and_definitions_is_inert(why: Ask) -> None:
     parser = _Page()
     parser.feed(page)
     assert parser.tags <= {
-        "html", "head", "meta", "title", "style", "body", "h1", "h2", "section", "ul", "li", "q", "small", "code", "footer",
+        "html", "head", "meta", "title", "style", "body", "main", "h1", "h2", "section", "ul", "li", "q", "small",
+        "code", "footer",
     }  # fmt: skip
     assert "&lt;script&gt;" in page and "What got worse of agent hostile since " in page
     marked = why(*SINCE, "--agent", "hostile", "--markdown", "--full").out
