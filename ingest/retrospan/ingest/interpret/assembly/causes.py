@@ -15,7 +15,6 @@ _SERVER, _CLIENT = 2, 3
 #: Characters of an answer by which it is known again.
 _SHORTEST = 8
 
-
 #: A machine, and the id of a call that is told there.
 _Call = tuple[Hashable, str | None]
 
@@ -81,11 +80,14 @@ class Causes:
             if span.operation == "inference":
                 for part in _parts(span.output, "tool_call"):
                     asked.setdefault((self._of[span], part.get("id")), span)
+        machines: dict[str | None, set[Hashable]] = {}
+        for machine, call_id in (*asked, *self._told):
+            machines.setdefault(call_id, set()).add(machine)
         for span in self._spans:
             call_id = span.tool_call_id
             if span.operation != "tool" or not call_id or not is_unique(call_id):
                 continue
-            for machine in {*self._of.values()} - {self._of[span]}:
+            for machine in machines.get(call_id, set()) - {self._of[span]}:
                 asking, told = asked.get((machine, call_id)), self._told.get((machine, call_id))
                 if asking is not None:
                     yield Order(asking, asking.sent.started_at, span, span.sent.started_at)

@@ -17,9 +17,9 @@ def single_executions(tree: Tree) -> list[NormalizedSpan]:
     """Return one span per execution of a tool, in order.
 
     A span right inside one of the same tool, with the same arguments, is the same execution: the outer span stands for
-    it, completed by what only the inner one says. One that names no tool has the same call id, or is no execution if it took
-    no time. So is one elsewhere in
-    the tree with the same call id, if it lies in the time of the other: another try of a call begins after the one before.
+    it, completed by what only the inner one says. One that names no tool has the same call id, or is not an execution if
+    it took no time. So is one elsewhere in the tree with the same call id, if it lies in the time of the other: another
+    try of a call begins after the one before.
     """
     found: list[NormalizedSpan] = []
     nearest = tree.nearest(lambda span: span.operation != "other")

@@ -23,7 +23,7 @@ def begins(messages: Sequence[Message]) -> bool:
 
 
 def only_questions(messages: list[Message]) -> list[Message]:
-    """Return the messages of a prompt without empty ones that are no questions."""
+    """Return the messages of a prompt without the empty ones that are not questions."""
     if not any(map(is_empty_question, messages)):
         return messages
     found: list[Message] = []
