@@ -81,15 +81,20 @@ class _Clocks:
 
     def moved(self) -> dict[Clock, int]:
         """Return by how much clocks differ from that of the root, in the order in which they were called; none that agree."""
-        orders = [*Causes(self._of).orders()]
+        orders: dict[Clock, list[Order]] = {}
+        for order in Causes(self._of).orders():
+            for span in (order.first, order.then):
+                orders.setdefault(self._of[span], []).append(order)
         placed = dict.fromkeys(self._roots(), 0)
-        while True:
+        newest = [*placed]
+        while newest:
             bounds: dict[Clock, _Bounds] = {}
-            for order in orders:
+            # Of clocks that are not placed yet only those placed last tell something.
+            for order in (order for clock in newest for order in orders.get(clock, ())):
                 _narrow(bounds, order, self._of[order.first], self._of[order.then], placed)
-            if not bounds:
-                return {clock: by for clock, by in placed.items() if by}
             placed.update({clock: each.move() for clock, each in bounds.items()})
+            newest = [*bounds]
+        return {clock: by for clock, by in placed.items() if by}
 
     def _roots(self) -> list[Clock]:
         """Return the clocks of spans that lie in no other of the run: nothing else tells what time it was."""
