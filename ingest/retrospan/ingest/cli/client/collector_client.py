@@ -295,7 +295,8 @@ def read_rows(body: bytes) -> QueryResult:
     """Read JSONCompactEachRowWithNamesAndTypes."""
     rows: list[Row] = []
     reading = RowReading(rows.append)
-    reading(body if body.endswith(b"\n") or not body else body + b"\n")
+    reading(body)
+    reading.end()
     return QueryResult(reading.names, reading.types, rows)
 
 
@@ -321,6 +322,11 @@ class RowReading:
             else:
                 self.types = json.loads(line.decode(errors="surrogateescape"))
                 self._readers = [_reader(kind) for kind in self.types]
+
+    def end(self) -> None:
+        """Take what came after the last end of a line."""
+        if self._rest:
+            self(b"\n")
 
     def _row(self, line: bytes, readers: list[Callable[[object], object] | None]) -> None:
         if not line:

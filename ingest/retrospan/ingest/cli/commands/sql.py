@@ -5,22 +5,13 @@ from __future__ import annotations
 import argparse
 import os
 import sys
-from collections.abc import Callable
 
-from retrospan.ingest.cli.client.collector_client import (
-    ROWS_FORMAT,
-    CollectorClient,
-    QueryResult,
-    RowReading,
-    read_rows,
-)
+from retrospan.ingest.cli.client.answer_table import AnswerTable
+from retrospan.ingest.cli.client.collector_client import ROWS_FORMAT, CollectorClient, RowReading
 from retrospan.ingest.cli.client.parameters import parameters_of
 from retrospan.ingest.cli.terminal.arguments import Help, Parser, UsageError, add_color_flag
-from retrospan.ingest.cli.terminal.moments import Moment
 from retrospan.ingest.cli.terminal.screen import Screen
-from retrospan.ingest.cli.terminal.table import Column, show_table
-from retrospan.ingest.cli.terminal.text import counted
-from retrospan.ingest.cli.terminal.values import dump, json_line
+from retrospan.ingest.cli.terminal.values import json_line
 
 HELP = Help(
     job="Run one read-only SQL statement over the views.",
@@ -29,20 +20,10 @@ HELP = Help(
         'retrospan sql "SELECT name FROM steps WHERE run_id = {run:String}" --param run=4bf92f35 --format json',
         'retrospan sql "SELECT * FROM spans" --format parquet > spans.parquet',
     ),
-    more="A terminal shows at most 1,000 rows of a table; a pipe, --wide and the other formats get all.",
+    more="A terminal shows at most 1,000 rows of a table; a pipe, --wide and the other formats get all. An answer may be\n"
+    "of any length: it is written as it comes, under columns as wide as the first 10,000 rows need.",
 )
 FORMATS = {"csv": "CSVWithNames", "arrow": "ArrowStream", "parquet": "Parquet"}
-TERMINAL_ROWS = 1_000
-_NUMBERS = (
-    "Int",
-    "UInt",
-    "Float",
-    "Decimal",
-    "Nullable(Int",
-    "Nullable(UInt",
-    "Nullable(Float",
-    "Nullable(Decimal",
-)
 
 
 def add_arguments(parser: Parser) -> None:
@@ -77,28 +58,33 @@ def run(arguments: argparse.Namespace) -> int:
         _pass_through(screen, warehouse, sql, parameters, wanted)
         return 0
     if wanted == "json":
-        _stream_objects(screen, warehouse, sql, parameters)
+        reading = RowReading(lambda row: screen.data(json_line(row, frozenset()) + "\n"))
+        _stream_rows(screen, warehouse, sql, parameters, reading)
         return 0
-    body, found = warehouse.fetch(sql, ROWS_FORMAT, parameters)
-    if found == ROWS_FORMAT:
-        _show(screen, read_rows(body))
-    else:  # the statement has its own FORMAT clause
-        _write_text(screen, body)
+    table = AnswerTable(screen)
+    if _stream_rows(screen, warehouse, sql, parameters, table.reading):
+        table.end()
     return 0
 
 
-def _stream_objects(screen: Screen, warehouse: CollectorClient, sql: str, parameters: dict[str, str]) -> None:
-    """Write each row as soon as it has come: an answer may be longer than this process can hold."""
-    reading = RowReading(lambda row: screen.data(json_line(row, frozenset()) + "\n"))
-    own: list[bytes] = []  # of a statement with its own FORMAT clause
-    writes: list[Callable[[bytes], object]] = []
+def _stream_rows(
+    screen: Screen,
+    warehouse: CollectorClient,
+    sql: str,
+    parameters: dict[str, str],
+    reading: RowReading,
+) -> bool:
+    """Have each row read as soon as it has come: an answer may be longer than this process can hold. False for an answer
+    in a format of the statement's own, which is written as it is."""
+    text = TextOfEngine(screen)
+    writes: list[RowReading | TextOfEngine] = []
 
     def begin(found: str) -> None:
-        writes.append(reading if found == ROWS_FORMAT else own.append)
+        writes.append(reading if found == ROWS_FORMAT else text)
 
     warehouse.stream(sql, ROWS_FORMAT, lambda piece: writes[0](piece), parameters, begin)
-    if own:
-        _write_text(screen, b"".join(own))
+    writes[0].end()
+    return writes[0] is reading
 
 
 def _pass_through(
@@ -109,54 +95,35 @@ def _pass_through(
             f"--format {wanted} is binary and this is a terminal; redirect it: … --format {wanted} > out.{wanted}",
             "sql",
         )
-    if screen.is_terminal:
-        _write_text(screen, warehouse.fetch(sql, FORMATS[wanted], parameters)[0])
-        return
-    screen.out.flush()
-    binary = getattr(screen.out, "buffer", None)
-    if binary is None:
-        screen.data(warehouse.fetch(sql, FORMATS[wanted], parameters)[0].decode(errors="surrogateescape"))
-        return
-    warehouse.stream(sql, FORMATS[wanted], binary.write, parameters)
-    binary.flush()
+    text = TextOfEngine(screen)
+    warehouse.stream(sql, FORMATS[wanted], text, parameters)
+    text.end()
 
 
-def _write_text(screen: Screen, body: bytes) -> None:
-    """Text in a format of the engine: made safe on a terminal, as it is in a pipe."""
-    binary = getattr(screen.out, "buffer", None)
-    if screen.is_terminal or binary is None:
-        text = body.decode(errors="surrogateescape")
-        for line in text.removesuffix("\n").split("\n"):
-            screen.line(line)
-        return
-    screen.out.flush()
-    binary.write(body)
-    binary.flush()
+class TextOfEngine:
+    """Writes an answer in a format of the engine as it comes: made safe on a terminal, as it is in a pipe."""
 
+    def __init__(self, screen: Screen) -> None:
+        self._screen = screen
+        self._binary = None if screen.is_terminal else getattr(screen.out, "buffer", None)
+        self._rest = b""
+        screen.out.flush()
 
-def _show(screen: Screen, answer: QueryResult) -> None:
-    rows = answer.rows if screen.width is None else answer.rows[:TERMINAL_ROWS]
-    columns = [
-        Column(
-            name,
-            right=kind.startswith(_NUMBERS),
-            text=not kind.startswith((*_NUMBERS, "DateTime", "Bool", "UUID")),
-        )
-        for name, kind in zip(answer.names, answer.types, strict=True)
-    ]
-    if columns and rows:
-        show_table(screen, columns, [[_cell(row[name]) for name in answer.names] for row in rows])
-    said = counted(len(answer.rows), "row")
-    if len(rows) < len(answer.rows):
-        said = f"{len(rows):,} of {said}; all: --wide, or --format json"
-    screen.note((said if answer.rows else f"no rows ({', '.join(answer.names)})", "dim"))
+    def __call__(self, piece: bytes) -> None:
+        """Write a piece; of a terminal's only the lines that are whole."""
+        if self._binary is not None:
+            self._binary.write(piece)
+            return
+        *lines, self._rest = (self._rest + piece).split(b"\n")
+        for line in lines:
+            self._line(line)
 
+    def end(self) -> None:
+        """Write what is left."""
+        if self._rest:
+            self._line(self._rest)
+        if self._binary is not None:
+            self._binary.flush()
 
-def _cell(value: object) -> str:
-    if value is None:
-        return "-"
-    if isinstance(value, Moment):
-        return value.rfc3339()
-    if isinstance(value, str):
-        return value or '""'
-    return dump(value)
+    def _line(self, line: bytes) -> None:
+        self._screen.line(line.decode(errors="surrogateescape"))

@@ -6,7 +6,7 @@ that is too wide the least important columns go, and their names are listed. Und
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
 from retrospan.ingest.cli.terminal.screen import Part, Screen, Style
@@ -32,32 +32,60 @@ class Column:
         return self.style(value) if callable(self.style) else self.style
 
 
+@dataclass(frozen=True, slots=True)
+class Layout:
+    """The columns of a table, which of them are shown, by their places, and how wide these are in cells."""
+
+    columns: Sequence[Column]
+    shown: list[int]
+    widths: dict[int, int]
+
+    @property
+    def hidden(self) -> list[str]:
+        """The headings of those that are not shown."""
+        return [column.heading for i, column in enumerate(self.columns) if i not in self.shown]
+
+
 def show_table(
     screen: Screen, columns: Sequence[Column], rows: Sequence[Sequence[str]], *, heading: bool = True
 ) -> None:
     """Write the rows under their headings, as wide as the screen allows; without `heading` a table goes on."""
-    cleaned = [[safe(value) for value in row] for row in rows]
     if screen.width is not None and screen.width < BLOCK_BELOW:
-        _show_blocks(screen, columns, cleaned)
+        _show_blocks(screen, columns, [[safe(value) for value in row] for row in rows])
         return
-    natural = [_natural(screen, column, [row[i] for row in cleaned]) for i, column in enumerate(columns)]
-    shown, widths = _fit(columns, natural, screen.width)
+    layout = lay_out(screen, columns, rows)
     if heading:
-        screen.line((_aligned(columns, [c.heading for c in columns], shown, widths).rstrip(), "bold"))
-    for row in cleaned:
+        show_headings(screen, layout)
+    show_rows(screen, layout, rows)
+    if layout.hidden and heading:
+        screen.note(("not shown, too wide: " + ", ".join(layout.hidden) + " (--wide shows them)", "dim"))
+
+
+def lay_out(screen: Screen, columns: Sequence[Column], rows: Sequence[Sequence[str]]) -> Layout:
+    """Return the columns as wide as the rows need and the screen allows."""
+    natural = [_natural(screen, column, [safe(row[i]) for row in rows]) for i, column in enumerate(columns)]
+    return Layout(columns, *_fit(columns, natural, screen.width))
+
+
+def show_headings(screen: Screen, layout: Layout) -> None:
+    """Write the line of headings."""
+    headings = [column.heading for column in layout.columns]
+    screen.line((_aligned(layout.columns, headings, layout.shown, layout.widths).rstrip(), "bold"))
+
+
+def show_rows(screen: Screen, layout: Layout, rows: Iterable[Sequence[str]]) -> None:
+    """Write rows, a line each. Where nothing is cut a value longer than its column moves the rest of its line."""
+    for row in rows:
         parts: list[Part] = []
-        for place, i in enumerate(shown):
-            column, width = columns[i], widths[i]
-            last = place == len(shown) - 1
-            value = cut(row[i], width if screen.width is not None else None, screen.mark)
+        for place, i in enumerate(layout.shown):
+            column, width = layout.columns[i], layout.widths[i]
+            last = place == len(layout.shown) - 1
+            value = cut(safe(row[i]), width if screen.width is not None else None, screen.mark)
             filled = value if last and not column.right else pad(value, width, right=column.right)
             parts.append((filled, column.styled(value)))
             if not last:
                 parts.append(GAP)
         screen.line(*parts)
-    hidden = [column.heading for i, column in enumerate(columns) if i not in shown]
-    if hidden and heading:
-        screen.note((f"not shown, too wide: {', '.join(hidden)} (--wide shows them)", "dim"))
 
 
 def last_column_width(screen: Screen, columns: Sequence[Column], rows: Sequence[Sequence[str]]) -> int | None:
