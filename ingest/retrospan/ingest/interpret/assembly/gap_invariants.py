@@ -112,6 +112,8 @@ def requests_elsewhere(run: AssembledRun) -> Iterator[ParseIssue]:
     models = run.calls.models
     if not all(call.span.is_told and call.input for call in models) or not models:
         return
+    if any(call.span.is_of_several for call in models):
+        return  # the span of a request itself tells them
     if not any(span.operation in ("inference", "tool") and not span.is_told for span in run.tree.spans):
         reason = "only a transcript tells of requests and tools: other traces may tell of them as runs of their own"
         yield issue(models[0].span.sent.span_id, "model_calls", str(len(models)), reason)

@@ -12,7 +12,7 @@ from retrospan.ingest.interpret.assembly.calls import ModelCall
 from retrospan.ingest.interpret.assembly.kept_transcripts import kept_lists
 from retrospan.ingest.interpret.assembly.tree import Tree
 from retrospan.ingest.interpret.normalize.acts_in_records import has_failed, returned_in
-from retrospan.ingest.interpret.normalize.message import Part, parts_of
+from retrospan.ingest.interpret.normalize.message import Message, Part, parts_of
 from retrospan.ingest.interpret.normalize.messages import read_messages
 from retrospan.ingest.interpret.normalize.normalized_span import NormalizedSpan
 from retrospan.ingest.interpret.normalize.tool_results import response_of
@@ -63,8 +63,9 @@ def results_beside(
 
 
 def _in_transcripts(tree: Tree, waiting: AbstractSet[str]) -> Iterator[tuple[str, Part]]:
-    """Yield the results of calls in transcripts that agents keep, each after the call itself."""
+    """Yield the results of calls in transcripts that agents keep, or responses, each after the call itself."""
     for span in tree.spans:
+        yield from _in_rounds(span.retold, waiting)
         if span.operation not in ("agent", "workflow"):
             continue
         for listed in kept_lists(span):
@@ -75,6 +76,18 @@ def _in_transcripts(tree: Tree, waiting: AbstractSet[str]) -> Iterator[tuple[str
                     asked.add(call_id)
                 elif part["type"] == "tool_call_response" and call_id in asked and call_id in waiting:
                     yield call_id, part
+
+
+def _in_rounds(said: Sequence[Message], waiting: AbstractSet[str]) -> Iterator[tuple[str, Part]]:
+    """Yield the results of the calls of the last answer that a response retells, where it is retold with them: by their ids,
+    else in their order."""
+    if len(said) < 2:
+        return
+    calls, results = parts_of(said[-2], "tool_call"), parts_of(said[-1], "tool_call_response")
+    for call, part in zip(calls, results, strict=False):
+        call_id = part.get("id") or (call.get("id", "") if len(calls) == len(results) else "")
+        if call_id in waiting:
+            yield call_id, part
 
 
 def _beside(span: NormalizedSpan) -> Iterator[tuple[str, Attributes]]:

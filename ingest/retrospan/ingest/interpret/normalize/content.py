@@ -30,6 +30,7 @@ from retrospan.ingest.interpret.normalize.named_results import with_named_result
 from retrospan.ingest.interpret.normalize.normalized_span import NormalizedSpan
 from retrospan.ingest.interpret.normalize.provider_payloads import parse_answer, parse_request
 from retrospan.ingest.interpret.normalize.refused_requests import refused_request
+from retrospan.ingest.interpret.normalize.retold_rounds import take_rounds
 from retrospan.ingest.interpret.normalize.roles import SPEAKERS
 from retrospan.ingest.interpret.normalize.spoken_results import with_spoken_results
 from retrospan.ingest.interpret.normalize.unusual_places import (
@@ -117,6 +118,8 @@ def read_content(
     _name_call(places, span)
     span.input = answered_once(with_spoken_results(with_named_results(only_questions(span.input))))
     complete_instructions(places, span)
+    if span.operation == "inference" and span.output:
+        take_rounds(places, span)
 
 
 def _name_call(places: SpanFields, span: NormalizedSpan) -> None:

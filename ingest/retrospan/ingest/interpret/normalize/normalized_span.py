@@ -54,6 +54,8 @@ class NormalizedSpan:
     system: list[Part] = field(default_factory=list)
     input: list[Message] = field(default_factory=list)
     output: list[Message] = field(default_factory=list)
+    retold: list[Message] = field(default_factory=list)  # what its response says was said between the two
+    counts_last: bool = False  # where there is such: what it counts is of its last request alone
     tool_definitions: object = None
     finish_reasons: list[str] = field(default_factory=list)
     tokens: TokenUsage = field(default_factory=TokenUsage)
