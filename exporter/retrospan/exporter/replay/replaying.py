@@ -201,7 +201,7 @@ class Replaying:
         with self._lock:
             if place not in self._answered:
                 self._answered.add(place)
-                self.report.answered.append(call.n)
+                self.report.answer(call)
         if self._updating is not None:
             self._updating.record.model(canonical.key(), request, call)
         if isinstance(outcome, Broken):

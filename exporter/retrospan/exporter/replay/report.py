@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from threading import Lock
-from typing import Literal, NamedTuple
+from typing import Literal, NamedTuple, cast
 
+from retrospan.exporter.replay.loops import loop_around
 from retrospan.exporter.replay.record import told
-from retrospan.schemas.bundle.form import ModelCall, ToolCall
+from retrospan.schemas.bundle.form import Json, ModelCall, ToolCall
 
 Verdict = Literal["identical", "identical_outside_tools", "prefix", "parts", "live"]
 
@@ -53,6 +54,12 @@ class Report:
     step: int | None = None
     """The step at which the agent left the record."""
     field_name: str | None = None
+    looping: str = ""
+    """A client that runs tools itself and asks again, whose requests were answered."""
+    unlooped: list[int] = field(default_factory=list[int])
+    """Numbers of the model calls that were given to it and asked for no tool, and of which the record may tell the last answer alone."""
+    tells_loops: bool = False
+    """Whether the record tells such a client's requests one by one: it holds an answer to one that asked for a tool."""
     left: int = 0
     """Recorded model calls that were not asked."""
     first_left: str = ""
@@ -89,11 +96,24 @@ class Report:
             first = min(left, key=lambda call: call.n)
             self.first_left, self.first_left_step = told(first), first.step
 
+    def answer(self, call: ModelCall) -> None:
+        """Note a recorded model call that is given out, to the request that is under way in this thread."""
+        self.answered.append(call.n)
+        if client := loop_around():
+            parts = [
+                part for said in call.answer or () for part in cast("list[Mapping[str, Json]]", said["parts"])
+            ]
+            asks = any(part.get("type") == "tool_call" for part in parts)
+            self.looping, self.tells_loops = client, self.tells_loops or asks
+            if not (asks or call.tells_rounds or call.error):
+                self.unlooped.append(call.n)
+
     @property
     def verdict(self) -> Verdict:
         """`parts` where the agent left the record, `prefix` where it stopped before the end, else `identical`.
 
-        `identical_outside_tools` where recorded tools came to no boundary, so that nobody knows whether and how they were called.
+        `identical_outside_tools` where recorded tools came to no boundary, so that nobody knows whether and how they were called, or where
+        nobody knows whether the record leaves calls of tools out.
         `live` where calls went out, or it began with a state that was changed: then there is nothing to be the same as.
         """
         self.settle()
@@ -103,7 +123,12 @@ class Report:
             return "live"
         if self.left or self.left_of_tools:
             return "prefix"
-        return "identical_outside_tools" if self.unseen else "identical"
+        return "identical_outside_tools" if self.unseen or self.may_lack_calls else "identical"
+
+    @property
+    def may_lack_calls(self) -> bool:
+        """Tell whether the record may tell the last of several answers as the only one."""
+        return bool(self.unlooped) and not self.tells_loops
 
     @property
     def is_state_unused(self) -> bool:
@@ -129,6 +154,8 @@ class Report:
             found.append(f"  answers not compared: {self.not_compared}")
         if self.unseen:
             found.append(f"  not at the boundary of tools: {', '.join(sorted(self.unseen))}{self._how()}")
+        if self.may_lack_calls:
+            found.append(f"  {self._may_lack()}")
         if self.let_run:
             found.append(f"  let run, as they were named: {', '.join(sorted(self.let_run))}")
         if self.never_loaded:
@@ -148,9 +175,18 @@ class Report:
         allows = f" {' '.join(others)} says that it may run" if others else ""
         return f". What of it was called, ran:{';'.join(filter(None, (answers, allows)))}"
 
+    def _may_lack(self) -> str:
+        calls = f"call{'' if len(self.unlooped) == 1 else 's'} {', '.join(map(str, self.unlooped))}"
+        return (
+            f"not known: whether a tool was called before the answer of {calls}. {self.looping} runs tools itself and asks again, and "
+            "the record may tell of the last answer alone"
+        )
+
     def _headline(self) -> str:
         if self.verdict == "parts":
             return "parts" + (f" at step {self.step}" if self.step is not None else "")
+        if self.verdict == "identical_outside_tools" and not self.unseen:
+            return "identical, but for calls of tools that the record may leave out"
         if self.verdict == "identical_outside_tools":
             return "identical, but for tools that came to no boundary"
         return self.verdict
@@ -183,6 +219,7 @@ class Report:
             "tools_not_at_the_boundary": sorted(self.unseen),
             "tools_let_run": sorted(self.let_run),
             "tools_never_loaded": list(self.never_loaded),
+            "calls_that_may_be_the_last_of_several": list(self.unlooped) if self.may_lack_calls else [],
             "live": list(self.live),
             "differences": list(self.differences),
             "answers_not_compared": self.not_compared,

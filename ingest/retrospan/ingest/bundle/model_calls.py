@@ -77,6 +77,7 @@ def _call(
         finish_reasons=tuple(texts_of(row, "finish_reasons")),
         usage={name: tokens for column, name in _USAGE.items() if (tokens := whole(row, column)) is not None},
         streamed=_streamed(row, span, parameters),
+        tells_rounds=True if span is not None and span["tells_rounds"] else None,
         error=error,
         replayable=not reason,
         reason=reason,

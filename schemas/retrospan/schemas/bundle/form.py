@@ -51,6 +51,8 @@ class ModelCall:
     finish_reasons: tuple[str, ...] = ()
     usage: Mapping[str, int] = field(default_factory=dict[str, int])
     streamed: bool | None = None
+    tells_rounds: bool | None = None
+    """True where the response on record tells what its client asked by itself before it, or that this was nothing."""
     error: CallError | None = None
     key: str = ""
     replayable: bool = True

@@ -127,6 +127,7 @@ class LineReader:
             finish_reasons=fields.texts("finish_reasons"),
             usage={name: value for name, value in usage.items() if is_whole(value)},
             streamed=fields.truth_or_none("streamed"),
+            tells_rounds=fields.truth_or_none("tells_rounds"),
             error=_error(fields),
             key=fields.text("key"),
             replayable=fields.truth("replayable"),
