@@ -43,6 +43,14 @@ def test_over_http_a_request_has_the_rights_of_its_own_token_only(guarded: str) 
         without = _called(url)
         assert without["isError"] and "token" in without["content"][0]["text"]
         assert _called(url, Authorization=f"Bearer {WRITER}")["isError"]
+        header = "the header Authorization: Bearer of the request"
+        for given, told in (
+            ({}, f"{header} is not set"),
+            ({"Authorization": "Bearer Nobody-1"}, f"from {header}"),
+            ({"Authorization": "Bearer not one"}, f"{header} holds something that is not a token"),
+        ):
+            said = _called(url, **given)["content"][0]["text"]
+            assert told in said and "RETROSPAN_TOKEN" not in said
         assert _called(url, Authorization=f"Basic {READER}")["isError"]
         assert _called(url, Authorization="Bearer not one")["isError"]
         answered = _called(url, Authorization=f"Bearer {READER}")

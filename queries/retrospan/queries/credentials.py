@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     import ssl
 
 TOKEN, CA, CERTIFICATE, KEY = "RETROSPAN_TOKEN", "RETROSPAN_CA", "RETROSPAN_CERTIFICATE", "RETROSPAN_KEY"
+#: Set by whoever asks for somebody else: in which words errors tell that one where the token comes from.
+SOURCE = "RETROSPAN_TOKEN_SOURCE"
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,6 +28,7 @@ class Credentials:
     authority: str = ""
     certificate: str = ""
     key: str = ""
+    source: str = TOKEN
 
     @classmethod
     def read(cls, environ: Mapping[str, str], token: str | None = None) -> Credentials:
@@ -34,13 +37,18 @@ class Credentials:
         Raises:
             ConfigError: the token cannot be sent in a header; the message does not show it.
         """
-        source = TOKEN if token is None else "token"
+        source = environ.get(SOURCE, TOKEN) if token is None else "token"
         text = (environ.get(TOKEN, "") if token is None else token).strip()
         if not all("!" <= character <= "~" for character in text):
             raise ConfigError(
                 f"{source} holds something that is not a token: only printable ASCII without spaces."
             )
-        return cls(text, *(environ.get(name, "").strip() for name in (CA, CERTIFICATE, KEY)))
+        return cls(text, *(environ.get(name, "").strip() for name in (CA, CERTIFICATE, KEY)), source)
+
+    @property
+    def told(self) -> str:
+        """Where the token comes from, or that there is none, for error messages."""
+        return f"from {self.source}" if self.token else f"{self.source} is not set"
 
     def headers(self) -> dict[str, str]:
         """Return the headers of every request."""

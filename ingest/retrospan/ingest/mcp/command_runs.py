@@ -12,10 +12,12 @@ from subprocess import DEVNULL, PIPE
 import anyio
 from anyio.abc import ByteReceiveStream, Process
 
-from retrospan.queries.credentials import TOKEN
+from retrospan.queries.credentials import SOURCE, TOKEN
 
 #: Seconds that one command may take, and bytes of what it prints that are kept.
 SECONDS, MOST_BYTES = 180.0, 8 << 20
+#: What a client of MCP knows of its token: the variable is none of its own.
+_HEADER = "the header Authorization: Bearer of the request"
 #: Commands that run at a time.
 AT_A_TIME = 4
 
@@ -46,8 +48,7 @@ class CommandRuns:
         """
         environ = {**self._environ, "PYTHONUTF8": "1", "RETROSPAN_PAGER": ""}
         if token is not None:
-            environ.pop(TOKEN, None)
-            environ |= {TOKEN: token} if token else {}
+            environ |= {TOKEN: token, SOURCE: _HEADER}
         command = [sys.executable, "-m", "retrospan.ingest.cli.main", *words]
         async with self._places:
             process = await anyio.open_process(

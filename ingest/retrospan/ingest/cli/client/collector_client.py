@@ -190,8 +190,9 @@ class CollectorClient:
     def token_refused(self, text: str) -> PermanentError:
         """Return the words for HTTP 401."""
         said = re.sub(r"^Code: \d+\. DB::Exception: | \([A-Z_]+\)$", "", text.strip())
-        told = "RETROSPAN_TOKEN is not set" if not self._credentials.token else "from RETROSPAN_TOKEN"
-        return PermanentError(f"{self.url} ({self.origin}) asks for a token ({told}): {said}")
+        return PermanentError(
+            f"{self.url} ({self.origin}) asks for a token ({self._credentials.told}): {said}"
+        )
 
     def wrong_port(self, seen: str) -> CollectorUnreachable:
         return CollectorUnreachable(
