@@ -169,23 +169,26 @@ def test_a_commit_whose_tools_ran_unseen_is_neither_good_nor_bad(place: Path) ->
         assert (code, said) == (0, "1 of 1 run does what is on record\n")
 
 
-def test_a_fork_after_the_end_says_that_it_changed_nothing(place: Path) -> None:
-    (place / "prompt.txt").write_text("You are curt.")
+def forked(place: Path, step: int, *flags: str) -> tuple[int, str]:
     command = (sys.executable, "my_agent.py", "What is the weather in Oslo?")
-    code, said = retrospan(
-        place,
-        "fork",
-        "run.bundle",
-        "--step",
-        "9",
-        "--prompt",
-        "prompt.txt",
-        "--tool",
-        "my_agent:get_weather",
-        "--",
-        *command,
-    )
-    assert code == 1 and "nothing was changed: the agent made no call from step 9 on" in said
+    tools = ("--tool", "my_agent:get_weather")
+    return retrospan(place, "fork", "run.bundle", "--step", str(step), *flags, *tools, "--", *command)
+
+
+@pytest.mark.parametrize("flags", [("--prompt", "prompt.txt"), ()], ids=["with a change", "without one"])
+def test_a_fork_at_the_end_says_that_it_changed_nothing(place: Path, flags: tuple[str, ...]) -> None:
+    (place / "prompt.txt").write_text("You are curt.")
+    code, said = forked(place, 4, *flags)
+    assert code == 1 and "nothing was changed: the agent made no call from step 4 on" in said
+
+
+def test_a_step_beyond_the_end_is_refused_before_the_agent_starts(place: Path) -> None:
+    (place / "my_agent.py").write_text(f"open('started', 'w')\n{PROGRAM}")
+    code, said = forked(place, 5)
+    assert code == 2 and "there is no step 5: run run-1 ends with step 3" in said
+    code, said = replayed(place, "--until", "99")
+    assert code == 2 and "there is no step 99: run run-1 ends with step 3" in said
+    assert not (place / "started").exists()
 
 
 def test_a_program_that_leaves_at_once_and_one_that_is_killed_are_told_apart(place: Path) -> None:

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from types import MappingProxyType
-from typing import Literal, NamedTuple
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from retrospan.schemas.errors import ConfigError
+
+if TYPE_CHECKING:
+    from retrospan.schemas.bundle.form import RunRecord
 
 Mode = Literal["strict", "until", "shadow", "edit", "update"]
 MODES: tuple[Mode, ...] = ("strict", "until", "shadow", "edit", "update")
@@ -85,3 +88,16 @@ class Conditions(NamedTuple):
             raise ConfigError(f"until={self.until}: steps are counted from 1.")
         if self.edits.there and self.mode != "edit":
             raise ConfigError(f"edits go with the mode 'edit' only, not with {self.mode!r}.")
+
+    def check_reach(self, runs: Sequence[RunRecord]) -> None:
+        """Raise ConfigError where the step that is not answered from the record lies beyond the end of the runs.
+
+        Right behind the last step an agent may go on where the record ends.
+        """
+        steps = [call.step for run in runs for call in run.calls if call.step is not None]
+        steps += [state.step for run in runs for state in run.states]
+        last = max(steps, default=0)
+        if self.until is None or not steps or self.until <= last + 1:
+            return
+        whose = f"run {runs[0].run_id} ends" if len(runs) == 1 else f"these {len(runs)} runs end"
+        raise ConfigError(f"there is no step {self.until}: {whose} with step {last}.")

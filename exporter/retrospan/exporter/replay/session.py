@@ -121,6 +121,7 @@ def replay(
         redaction=redaction,
     )
     runs = _runs(bundle, run)
+    conditions.check_reach(runs)
     return Replay(runs, Replaying(runs, conditions, redactor(redaction)), tuple(tools))
 
 

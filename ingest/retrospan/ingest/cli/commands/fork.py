@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 HELP = Help(
     job="Run an agent again: as recorded before a step, with something changed there, and live from there on.",
-    exits="the exit code of the command; 1 if it left the record before the step, or the change had no effect; "
+    exits="the exit code of the command; 1 if it left the record before the step, or did nothing from it on, or the change had no effect; "
     "2 wrong use or trouble",
     examples=(
         "retrospan fork last --step 4 --prompt strict.txt --host api.openai.com -- python my_agent.py",
@@ -113,7 +113,7 @@ def run(arguments: argparse.Namespace) -> int:
     if not arguments.json and not ran.report["miss"]:
         Screen.open(arguments.color).note(f"  compare: retrospan diff {parent} last")
     has_no_effect = bool(edits.state) and not ran.report["state_to"]
-    if edits.there and not (edits.state or ran.report["live"] or ran.report["miss"]):
+    if not (edits.state or ran.report["live"] or ran.report["miss"]):
         has_no_effect = True
         if not arguments.json:
             Screen.open(arguments.color).note(
