@@ -14,7 +14,9 @@ from retrospan.ingest.load.loader import Loader
 from retrospan.ingest.log.segmented import SegmentedLog
 from retrospan.ingest.open_warehouse import OpenWarehouse
 from retrospan.ingest.retention.deletion.retention import Retention
-from retrospan.schemas.errors import ConfigError
+from retrospan.schemas.errors import ConfigError, SegmentUnreadable
+
+_MOST_NAMED = 3
 
 
 class Rebuilding:
@@ -37,11 +39,15 @@ class Rebuilding:
         self._role = role
 
     def rebuild(self, arguments: Mapping[str, object], report: Report) -> None:
-        """Derive every row from the log again: tables that are missing, raw rows, runs; or only some runs."""
+        """Derive every row from the log again: tables that are missing, raw rows, runs; or only some runs.
+
+        Raises SegmentUnreadable when a file of the log is gone. If that was so before, nothing is changed.
+        """
         selection = Selection.of(arguments)
         if selection != EVERYTHING:
             report({"traces": self._reinterpret(selection, report)})
             return
+        self._require_files()
         self._opened.prepare()
         put_aside = self._put_aside()
         records = self._log.durable_sequence
@@ -51,14 +57,31 @@ class Rebuilding:
         )
         # What was deleted came back with the records that still hold it.
         self._retention.finish(report)
+        told = {"records": records}
+        if absent := self._log.absent_records():
+            told = {"records": records - absent, "absent": absent}
         if self._role == "receive":
             # Which runs there are is for those who interpret: `rebuild`, asked of one of them, reads all again.
-            report({"records": records})
+            report(told)
             return
         traces = self._reinterpret(selection, report)
         self._let_go(put_aside)
         self._loader.missing_rows()
-        report({"records": records, "traces": traces})
+        report({**told, "traces": traces})
+
+    def _require_files(self) -> None:
+        """Refuse while a file is gone: it would stop the loading half-way, and with it that of what comes in."""
+        gone = self._log.missing()
+        if not gone:
+            return
+        records = sum(segment.last - segment.first + 1 for segment in gone)
+        named = ", ".join(segment.place for segment in gone[:_MOST_NAMED])
+        more = f" and {len(gone) - _MOST_NAMED:,} more" if len(gone) > _MOST_NAMED else ""
+        raise SegmentUnreadable(
+            f"{named}{more} {'is' if len(gone) == 1 else 'are'} missing from the log, with {records:,} records, of which "
+            "the tables hold what there is. Nothing was changed. Put back from a backup what is missing; or restart the "
+            "collector, which counts these records as lost, and rebuild then: their rows stay as they are"
+        )
 
     def _reinterpret(self, selection: Selection, report: Report) -> int:
         """Read runs again from the raw rows; return how many traces there were."""

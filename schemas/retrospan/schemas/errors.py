@@ -30,6 +30,7 @@
         ├── OverQuota             a tenant sends more than it may (gRPC RESOURCE_EXHAUSTED, HTTP 429)
         ├── LogFull               the write-ahead log is at its limit, the disk nearly full, or no file can be begun
         ├── LogFailed             the disk refused a write; nothing is acknowledged until a restart
+        ├── SegmentUnreadable     a file of the log is gone, or the disk does not give it out
         ├── WarehouseUnavailable  ClickHouse does not answer, or not now
         └── CollectorUnreachable  nothing answers at the collector's address
 
@@ -194,6 +195,10 @@ class LogFull(RetryableError):
 
 class LogFailed(RetryableError):
     """The disk refused a write or an fsync. Nothing is acknowledged any more; a restart recovers."""
+
+
+class SegmentUnreadable(RetryableError, OSError):
+    """A file of the log is gone, or the disk does not give it out. The message says which, and what to do."""
 
 
 class WarehouseUnavailable(RetryableError):

@@ -25,10 +25,17 @@ from retrospan.ingest.load.landing import insert_content, note_stored
 from retrospan.ingest.load.ledger import Batch, Ledger
 from retrospan.ingest.load.prefetch import Prefetcher
 from retrospan.ingest.load.quarantine import insert_piecemeal
+from retrospan.ingest.load.reloading import Progress, wait_reloaded
 from retrospan.ingest.load.rest import Rest
 from retrospan.ingest.priority import LOADING
 from retrospan.ingest.service import Service
-from retrospan.schemas.errors import OutOfMemory, RetrospanError, SqlError, WarehouseUnavailable
+from retrospan.schemas.errors import (
+    OutOfMemory,
+    RetrospanError,
+    SegmentUnreadable,
+    SqlError,
+    WarehouseUnavailable,
+)
 from retrospan.schemas.migrate import Migrations
 from retrospan.schemas.store import Store
 
@@ -41,7 +48,6 @@ _SMALL_BATCH = 4  # a batch below this part of a full one
 _COUNTING_SHARE = 0.01
 
 StoreFactory = Callable[[], Store]
-Progress = Callable[[int, int], None]
 
 
 class Loader(Service):
@@ -92,6 +98,8 @@ class Loader(Service):
         self._uncounted = self._prepared = False
         self._stored_at_start = 0
         self._noted_epoch = -1
+        self.unreadable = 0
+        """Failures in a row to read a file of the log."""
 
     @property
     def loaded_sequence(self) -> int:
@@ -186,21 +194,14 @@ class Loader(Service):
 
         What is in the tables stays, and is not doubled. Meanwhile the loader's thread does the work; `progress` is
         called in the caller's with (loaded, all).
+
+        Raises SegmentUnreadable and WarehouseUnavailable as `wait_reloaded` does.
         """
         with self.chains.locked():
             self._ledger.begin_epoch()
             self.check = Check()
             target = self._log.durable_sequence
-        while not self.wait_loaded(target, 0.2):
-            if progress is not None:
-                progress(self.loaded_sequence, target)
-            if self.is_stopping:
-                raise WarehouseUnavailable(
-                    f"The collector is stopping; {self.loaded_sequence} of {target} records were loaded again. "
-                    "The rest follows at the next start."
-                )
-        if progress is not None:
-            progress(target, target)
+        wait_reloaded(self, target, progress or (lambda loaded, everything: None))
         return target
 
     def missing_rows(self) -> dict[str, int]:
@@ -318,7 +319,7 @@ class Loader(Service):
         self.counters.bytes += content.size
 
     def _tell(self, batch: Batch) -> None:
-        self.failure = ""
+        self.failure, self.unreadable = "", 0
         self._behind_since = time.monotonic() if self.lag_records else None
         with self._moved:
             self._moved.notify_all()
@@ -343,6 +344,7 @@ class Loader(Service):
     def failed(self, error: Exception) -> None:
         """Have the next try open a connection; a fault of ours ends the loading."""
         self.counters.failures += 1
+        self.unreadable = self.unreadable + 1 if isinstance(error, SegmentUnreadable) else 0
         if not isinstance(error, RetrospanError | OSError):
             # The log keeps the records and the health page says it.
             self.failure = "an internal error, see the collector's log; what arrives stays in the log"

@@ -58,6 +58,11 @@ class Segment:
     def disk_bytes(self) -> int:
         return self.packed or self.size
 
+    @property
+    def place(self) -> str:
+        """Where it lies in a data directory, for messages."""
+        return f"log/archive/{self.path.name}" if self.packed else f"log/{self.path.name}"
+
 
 @dataclass(frozen=True, slots=True)
 class Survey:

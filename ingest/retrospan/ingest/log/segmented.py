@@ -6,6 +6,7 @@ told that they have. Archiving belongs to whoever follows the log; what that cha
 
 from __future__ import annotations
 
+import errno
 import threading
 from itertools import zip_longest
 from pathlib import Path
@@ -17,6 +18,19 @@ from retrospan.ingest.log.rewrite import Rewritten
 from retrospan.ingest.log.segment import Segment, survey
 from retrospan.ingest.log.segment_reader import Chunk, Readable, SegmentReader
 from retrospan.ingest.log.tombstones import Tombstones
+from retrospan.schemas.errors import SegmentUnreadable
+
+#: What the disk says of one file. Anything else, such as too many open files, says nothing against the segment.
+_OF_THE_FILE = {
+    errno.ENOENT,
+    errno.EIO,
+    errno.EISDIR,
+    errno.EACCES,
+    errno.EPERM,
+    errno.ELOOP,
+    errno.ESTALE,
+    errno.EUCLEAN,
+}
 
 
 class SegmentedLog:
@@ -72,10 +86,17 @@ class SegmentedLog:
 
         A chunk never crosses a segment's end, and holds at least one record, however large. Sequences are missing
         only where records were lost (`recovery`).
+
+        Raises SegmentUnreadable when the file that holds them is gone, or the disk does not give it out.
         """
         with self._reading:
             for part in self._readable(after_sequence):
-                chunk = self._reader.read(part, after_sequence, until=until, max_bytes=max_bytes)
+                try:
+                    chunk = self._reader.read(part, after_sequence, until=until, max_bytes=max_bytes)
+                except OSError as cause:
+                    if cause.errno not in _OF_THE_FILE:
+                        raise
+                    raise _unreadable(part.segment, cause) from cause
                 if chunk is not None:
                     return chunk
             self._reader.close()  # whoever read to the end needs no unpacked segment any more
@@ -124,6 +145,14 @@ class SegmentedLog:
         """Return the segments whose file is gone, though nothing of this log removed it."""
         with self._lock:
             return [s for s in self._segments if s.last and not s.path.exists()]
+
+    def absent_records(self) -> int:
+        """Return how many records no segment holds, though retention removed none of them."""
+        removed = Tombstones.read(self.directory / DIRECTORY)
+        with self._lock:
+            held = [(s.first, s.last) for s in self._segments if s.last]
+        before = [0, *(last for _, last in held)]
+        return sum(removed.missing(last, first) for last, (first, _) in zip(before, held, strict=False))
 
     def unarchived(self, loaded_sequence: int) -> list[Segment]:
         """Return the plain segments whose records are all loaded and that are not archived for their damage."""
@@ -181,3 +210,14 @@ class SegmentedLog:
                 for segment, before in zip_longest(self._segments, ends)
                 if segment.last > after
             ]
+
+
+def _unreadable(segment: Segment, cause: OSError) -> SegmentUnreadable:
+    is_missing = cause.errno == errno.ENOENT
+    error = SegmentUnreadable(
+        f"{segment.place} {'is missing' if is_missing else f'cannot be read ({cause.strerror})'}: it holds records "
+        f"{segment.first}-{segment.last}. Put it back from a backup; or {'' if is_missing else 'move it away and '}"
+        "restart the collector, which goes on without them and counts them as lost"
+    )
+    error.errno = cause.errno
+    return error

@@ -8,6 +8,7 @@ from retrospan.ingest.load.batches import ReadableLog
 from retrospan.ingest.log.segment import Segment
 from retrospan.ingest.log.segment_reader import Chunk
 from retrospan.ingest.verify.log_bytes import VerifiedLog
+from retrospan.schemas.errors import SegmentUnreadable
 
 #: A file that moves while it is looked for, into the archive say, is found the next time.
 _TRIES = 3
@@ -44,13 +45,13 @@ class SurvivingLog:
     def read(self, after_sequence: int, *, max_bytes: int, until: int | None = None) -> Chunk | None:
         """Return the records that follow a sequence in the files that are there; None if there are none.
 
-        Raises FileNotFoundError when the files move faster than they can be read.
+        Raises SegmentUnreadable when the files move faster than they can be read, or the disk does not give one out.
         """
         after, tries = after_sequence, _TRIES
         while until is None or after < until:
             try:
                 return self._log.read(after, max_bytes=max_bytes, until=until)
-            except FileNotFoundError:
+            except SegmentUnreadable:
                 gone = next((segment for segment in self._log.missing() if segment.last > after), None)
                 tries = _TRIES if gone is not None else tries - 1
                 if not tries:

@@ -14,7 +14,6 @@ from dataclasses import dataclass
 from retrospan.ingest.interpret.service.run_queue import TraceKey
 from retrospan.ingest.interpret.service.selection import EVERYTHING, Selection
 from retrospan.ingest.load.chain import Chains
-from retrospan.ingest.log.archive import DIRECTORY
 from retrospan.ingest.rules.ruleset import NO_RULES, Ruleset
 from retrospan.ingest.verify.chains import verify
 from retrospan.ingest.verify.derived_rows import DerivedRows
@@ -173,7 +172,7 @@ class Verification:
         for segment in self._log.missing():
             if segment.path.name not in attested:
                 part.report_wrong(
-                    f"log/{DIRECTORY}/{segment.path.name}" if segment.packed else f"log/{segment.path.name}",
+                    segment.place,
                     f"is missing: it held records {segment.first}-{segment.last} when the collector started",
                     file=segment.path.name,
                 )

@@ -91,4 +91,8 @@ def run(arguments: argparse.Namespace) -> int:
         ]
         what = f": {', '.join(counts)}" if counts else ""
         screen.line(f"rebuilt{what} in {duration((time.monotonic() - started) * 1000)}")
+        if type(absent := seen.get("absent")) is int:
+            screen.line(
+                (f"  {counted(absent, 'record')} missing from the log: rows of them stay as they were", "dim")
+            )
     return 0

@@ -13,13 +13,14 @@ from collections.abc import Callable, Mapping
 from typing import NamedTuple, Protocol
 
 from retrospan.ingest.durable_files import NO_ROOM, Files
-from retrospan.ingest.log.archive import DIRECTORY, opened
+from retrospan.ingest.log.archive import opened
 from retrospan.ingest.log.rewrite import Rewritten, drop, rewrite
 from retrospan.ingest.log.segment import Segment
 from retrospan.ingest.log.segment_reader import read_frames
 from retrospan.ingest.retention.deletion.record_content import without_deleted
 from retrospan.ingest.retention.receipts.receipts import Receipts
 from retrospan.ingest.retention.sql import load
+from retrospan.schemas.errors import SegmentUnreadable
 from retrospan.schemas.retention_tables import Receipt
 from retrospan.schemas.sequences import base_of
 from retrospan.schemas.store import Store
@@ -112,6 +113,8 @@ class ArchiveCompaction:
                     self._put_back(rewritten, known, now, by, done)
             except FileNotFoundError as gone:
                 fault = f"{gone.filename} is missing"
+            except SegmentUnreadable as beside:
+                fault = f"cannot be compared with its hashes: {beside}"
             except OSError as full:
                 if full.errno not in NO_ROOM:
                     raise
@@ -122,16 +125,16 @@ class ArchiveCompaction:
                     continue
                 done["segments_waiting"] += 1
                 fault = "has to wait: the disk is full, and to write it anew needs room. Free some, and repeat this"
-                report({"where": f"log/{DIRECTORY}/{segment.path.name}", "wrong": fault})
+                report({"where": segment.place, "wrong": fault})
                 continue
             if fault:
                 done["segments_altered"] += 1
-                report({"where": f"log/{DIRECTORY}/{segment.path.name}", "wrong": fault})
+                report({"where": segment.place, "wrong": fault})
         for segment in self._log.unarchived(loaded):
             if self._graves(store, segment):
                 done["segments_altered"] += 1
                 fault = "is damaged, so it is not archived: what was deleted may still be in it"
-                report({"where": f"log/{segment.path.name}", "wrong": fault})
+                report({"where": segment.place, "wrong": fault})
         return done
 
     def _graves(self, store: Store, segment: Segment) -> list[Deleted]:
