@@ -64,3 +64,44 @@ def test_files_of_the_log_that_are_gone_are_missed(
     tmp_path.chmod(0o700)
     said = [found.said for found in check_directory(tmp_path, engine=False) if found.result == "failed"]
     assert said == ([f"{missing} records are missing that were there once; 3 were loaded"] if missing else [])
+
+
+@pytest.mark.parametrize("archived", [False, True])
+def test_a_damaged_segment_is_named_archived_or_not(tmp_path: Path, archived: bool) -> None:
+    folder = tmp_path / "log"
+    log = WriteAheadLog.open(folder, low_water_bytes=0)
+    for number in range(1, 7):
+        log.append(tenant="default", traces=f"{number}".encode() * 500)
+        if number % 2 == 0:
+            assert log.seal(number)
+    while archived and log.archive_next(6):
+        pass
+    log.close()
+    tmp_path.chmod(0o700)
+    pattern = "archive/*.zst" if archived else "*.seg"
+    _, damaged, _ = sorted(folder.glob(pattern))
+    content = bytearray(damaged.read_bytes())
+    content[len(content) // 2] ^= 1
+    damaged.write_bytes(content)
+    [finding] = [found for found in check_directory(tmp_path, engine=False) if found.check == "log"]
+    assert finding.result == "warning"
+    assert "3 of 3 segments read" in finding.said
+    assert f" log/{'archive/' if archived else ''}{damaged.name} from byte " in finding.said
+    assert "back from a backup" in finding.todo
+
+
+def test_a_segment_that_cannot_be_read_is_named_and_the_others_are_looked_at(tmp_path: Path) -> None:
+    folder = tmp_path / "log"
+    log = WriteAheadLog.open(folder, low_water_bytes=0)
+    for number in range(1, 4):
+        log.append(tenant="default", traces=b"body")
+        assert log.seal(number)
+    log.close()
+    tmp_path.chmod(0o700)
+    first, *_ = sorted(folder.glob("*.seg"))
+    first.unlink()
+    first.mkdir()
+    found = [found for found in check_directory(tmp_path, engine=False) if found.check == "log"]
+    assert [each.result for each in found] == ["failed", "ok"]
+    assert found[0].said.startswith(f"log/{first.name} cannot be read: ")
+    assert found[1].said == "2 of 3 segments read, 2 records; 0 in the archive"

@@ -41,8 +41,11 @@ def test_a_damaged_segment_that_is_not_archived_is_named_and_the_others_are_clea
     content = bytearray(damaged.read_bytes())
     content[len(content) // 2] ^= 1
     damaged.write_bytes(content)
+    assert keeper.log.recovery.reason == ""
     assert keeper.archive() > 0
     assert damaged.exists()
+    # It was loaded before it was damaged, so that nobody else would tell.
+    assert keeper.log.recovery.reason.startswith(f"{damaged.name}: bytes ")
     keeper.after(8)
     for _ in range(2):
         lines: list[Mapping[str, object]] = []

@@ -5,7 +5,6 @@ The directory is claimed while it is looked at, so that no collector starts mean
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator
 from itertools import zip_longest
 from pathlib import Path
@@ -25,6 +24,8 @@ from retrospan.schemas.migrate import Migrations
 
 #: So much of the log is read, from its end.
 MOST_BYTES = 1 << 30
+_MOST_NAMED = 3
+_LOST = "check the disk; put the file back from a backup, or move it away: its records count as lost then"
 
 
 def check_directory(data: Path, *, engine: bool) -> Iterator[Finding]:
@@ -74,31 +75,45 @@ def check_directory(data: Path, *, engine: bool) -> Iterator[Finding]:
 
 
 def _log(directory: Path) -> Iterator[Finding]:
-    segments = segments_in(directory) if directory.is_dir() else []
-    archived = len(list(directory.glob("archive/*"))) if directory.is_dir() else 0
+    archived = archived_in(directory)
+    both = {segment.first: segment for segment in archived}
+    for segment in segments_in(directory):
+        if segment.first not in both or segment.size >= both[segment.first].size:
+            both[segment.first] = segment  # as a start has it
+    segments = [both[first] for first in sorted(both)]
     left = MOST_BYTES
     read = records = damaged = cut = last_arrived = 0
-    for segment, before in reversed(list(zip_longest(segments, [later.first for later in segments[1:]]))):
+    places: list[str] = []
+    for segment, following in reversed(list(zip_longest(segments, segments[1:]))):
         if segment.size > left:
             break
         left -= segment.size
-        read += 1
-        descriptor = os.open(segment.path, os.O_RDONLY | os.O_CLOEXEC)
+        before = following.first if following is not None else segment.last + 1 if segment.packed else None
         try:
-            found = survey(descriptor, first=segment.first, before=before, size=segment.size)
-        finally:
-            os.close(descriptor)
+            with opened(segment) as descriptor:
+                found = survey(descriptor, first=segment.first, before=before, size=segment.size)
+        except OSError as error:
+            yield failed("log", f"{segment.place} cannot be read: {error.strerror}", _LOST)
+            continue
+        read += 1
         records += found.records
         last_arrived = max(last_arrived, found.last.arrived_at if found.last else 0)
         torn = segment.size - found.end if before is None else 0
         cut += torn
-        damaged += sum(end - start for start, end in found.bad) - torn
-    said = f"{read} of {len(segments)} segments read, {records:,} records; {archived} in the archive"
-    if damaged:
+        spoilt = sum(end - start for start, end in found.bad) - torn
+        damaged += spoilt
+        if spoilt:
+            places.append(f"{segment.place} from byte {found.bad[0][0]:,} on")
+        elif segment.packed and not segment.size:
+            places.append(f"{segment.place}, which is empty or no archive")
+    said = f"{read} of {len(segments)} segments read, {records:,} records; {len(archived)} in the archive"
+    if places:
+        more = f" and {len(places) - _MOST_NAMED:,} more" if len(places) > _MOST_NAMED else ""
+        named = "; ".join(reversed(places[-_MOST_NAMED:]))
         yield warning(
             "log",
-            f"{said}; {damaged:,} bytes are damaged and will be skipped",
-            "check the disk; the rest is loaded",
+            f"{said}; {damaged:,} bytes are damaged and will be skipped: {named}{more}",
+            "check the disk, and put these files back from a backup; the rest is loaded",
         )
     elif cut:
         yield warning(

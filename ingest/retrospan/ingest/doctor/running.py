@@ -64,8 +64,8 @@ def _log(page: Mapping[str, object]) -> Finding:
     if lost or damaged:
         return warning(
             "log",
-            f"{said}; at the start {damaged:,} bytes were damaged and {lost:,} records lost",
-            "look at the disk",
+            f"{said}; {damaged:,} bytes are damaged and {lost:,} records lost: {page.get('recovery_reason') or ''}",
+            "check the disk, and put these files back from a backup",
         )
     if cut:
         return warning(

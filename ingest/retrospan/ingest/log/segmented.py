@@ -114,7 +114,7 @@ class SegmentedLog:
         """Compress the oldest sealed segment whose records are all loaded; whether there was one.
 
         The plain file is removed once the archive has been read back and is durable. A segment with damage in it
-        stays plain, so that nothing of the damage is lost. Called by one thread at a time.
+        stays plain, so that nothing of the damage is lost; `recovery` says where it is. Called by one thread at a time.
 
         Raises OSError when the disk refuses; the segment stays as it is.
         """
@@ -126,7 +126,7 @@ class SegmentedLog:
         with opened(segment) as descriptor:
             found = survey(descriptor, first=segment.first, before=segment.last + 1, size=segment.size)
         if found.bad or found.records != segment.last - segment.first + 1:
-            self._unfit.add(segment.first)
+            self._note_unfit(segment, found.bad)
             return True
         plain = segment.path
         target, packed = pack(segment, self._files)
@@ -194,6 +194,13 @@ class SegmentedLog:
         """Let go of what reading holds. Harmless when repeated."""
         with self._reading:
             self._reader.close()
+
+    def _note_unfit(self, segment: Segment, bad: list[tuple[int, int]]) -> None:
+        """Leave a segment plain. Damage that came after its records were loaded is told here, and nowhere before."""
+        with self._reading:
+            self._unfit.add(segment.first)
+            self.recovery.note_damage(segment, [each for each in bad if each not in segment.bad])
+            segment.bad = bad
 
     def _sealed(self) -> list[Segment]:
         """Return the segments that no longer grow. Under the lock."""
