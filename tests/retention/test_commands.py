@@ -54,6 +54,12 @@ def test_the_commands_of_a_collector(served: Served, tmp_path: Path) -> None:
     assert "would go: 0 runs under the defaults\n" in served.run("retention", "plan")
     assert "deleted: 0 runs under the defaults\n" in served.run("retention", "apply")
 
+    said = served.run("retention", "plan", "--at", "2240-01-01")
+    [plan] = [line.split()[-1] for line in said.splitlines() if line.startswith("to delete just that: ")]
+    assert plan.startswith("8520336000000000000-6-")
+    for words in (("apply", "--plan", plan), ("apply", "--plan", plan[:-1]), ("plan", "--plan", plan)):
+        assert served.run("retention", *words, code=2) == ""
+
     policy = tmp_path / "keep.toml"
     policy.write_text('[keep]\nok = "7d"\n\n[[rule]]\nkeep = "1d"\n')
     refused = subprocess.run(

@@ -8,6 +8,7 @@ from typing import cast
 
 from retrospan.ingest.load.chain import Chains
 from retrospan.ingest.retention.deletion.retention import Retention
+from retrospan.ingest.retention.policy.listed import PlanMark
 from retrospan.ingest.retention.policy.policy import read_policy, read_policy_file
 from retrospan.ingest.retention.receipts.marks import LAST, Marks
 from retrospan.ingest.rules.ruleset import NO_RULES, Ruleset
@@ -18,7 +19,7 @@ from retrospan.schemas.errors import BadRequest
 
 Report = Callable[[Mapping[str, object]], None]
 Command = Callable[[Mapping[str, object], Report], None]
-_KNOWN = {"action": str, "policy": str, "file": str, "at": int, "listed": bool, "by": str}
+_KNOWN = {"action": str, "policy": str, "file": str, "at": int, "listed": bool, "by": str, "plan": str}
 _LONGEST_POLICY = 1 << 20
 
 
@@ -68,7 +69,10 @@ def commands(
         if told["action"] == "plan":
             summary = retention.plan(policy, report, at=cast(int, told.get("at", 0)), listed=listed)
         else:
-            summary = retention.apply(policy, report, by=cast(str, told.get("by", "")), listed=listed)
+            plan = PlanMark.parse(cast(str, told["plan"])) if "plan" in told else None
+            summary = retention.apply(
+                policy, report, by=cast(str, told.get("by", "")), listed=listed, plan=plan
+            )
         report({"summary": summary.told()})
 
     def check(arguments: Mapping[str, object], report: Report) -> None:
@@ -91,6 +95,8 @@ def _read(arguments: Mapping[str, object]) -> dict[str, object]:
         raise BadRequest(
             "retention apply does not take 'at': it deletes what is due now. `retention plan` does."
         )
+    if arguments.get("action") == "plan" and "plan" in arguments:
+        raise BadRequest("retention plan does not take 'plan': it makes one. `retention apply` does.")
     at = arguments.get("at", 0)
     if isinstance(at, int) and not 0 <= at <= LAST:
         raise BadRequest("retention: 'at' is a time from 1970 to 2262.")

@@ -18,16 +18,18 @@ from retrospan.ingest.cli.views.marking import who
 from retrospan.schemas.errors import ConfigError, PermanentError
 
 HELP = Help(
-    job="Show what the policy would delete (plan), or delete exactly that (apply), with a receipt for each deletion.",
+    job="Show what the policy would delete (plan), or delete what is due (apply), with a receipt for each deletion.",
     exits="0 planned or done, 1 a segment of the log was left alone: not what was loaded, or no room, 2 wrong use or trouble, such as a refused policy",
     examples=(
         "retrospan retention plan",
         "retrospan retention plan --policy keep.toml --at 2026-12-24",
+        "retrospan retention apply --plan 1798761600000000000-12-5f0c1d…",
         "retrospan retention apply --json",
     ),
     sql="SELECT deleted_at, what, subject, rule, spans FROM retention_log ORDER BY log, number",
     more="Without --policy: the policy of the collector's settings, or the defaults (docs/retention.md). Held runs,\n"
-    "and runs that held, flagged and golden runs depend on, are kept. Safe to stop and to repeat.",
+    "and runs that held, flagged and golden runs depend on, are kept. Safe to stop and to repeat.\n"
+    "A plan ends with a line for `apply --plan`: that deletes what the plan listed or, if this has changed, nothing.",
 )
 
 
@@ -46,6 +48,7 @@ def add_arguments(parser: Parser) -> None:
     add = parser.flags.add_argument
     add("--policy", metavar="FILE", help="a TOML file of rules, instead of the collector's")
     add("--at", type=moment, metavar="TIME", help="plan only: what would be deleted at TIME (RFC 3339)")
+    add("--plan", metavar="PLAN", help="apply only: delete just what that plan listed, or nothing")
     parser.output.add_argument(
         "--json", action="store_true", help="each run to delete, the progress and the summary, as JSON lines"
     )
@@ -86,6 +89,8 @@ def _asked(arguments: argparse.Namespace) -> dict[str, object]:
         asked["file"] = arguments.policy
     if arguments.action == "apply":
         asked["by"] = who()
+    if arguments.plan:
+        asked["plan"] = arguments.plan
     if arguments.at:
         asked["at"] = int(arguments.at)
     return asked
@@ -101,6 +106,8 @@ def _show(screen: Screen, summary: dict[str, object], action: str) -> None:
     for name, words in _NOTES:
         if number := _whole(summary, name):
             screen.line((f"  {count(number)} {words}", "dim"))
+    if (plan := summary.get("plan")) and rows:
+        screen.line(f"to delete just that: retrospan retention apply --plan {plan}")
     if freed := _whole(summary, "archive_bytes"):
         screen.line((f"  {size(freed)} of the log's archive freed", "dim"))
 
@@ -109,6 +116,7 @@ _NOTES = (
     ("payloads", "runs stay, without their payloads"),
     ("pinned", "due runs kept: held, flagged or golden runs depend on them"),
     ("returned", "due runs received new spans: they are deleted later"),
+    ("unlisted", "due runs are not in the plan, and were kept"),
     ("held", "due runs kept: they were held or flagged at another collector meanwhile"),
     ("partitions", "days of a table dropped as a whole"),
     ("segments_removed", "segments of the log removed"),

@@ -20,6 +20,7 @@ from retrospan.ingest.retention.deletion.strip import MARK, kept_attributes
 from retrospan.ingest.retention.deletion.tidying import drop_empty_partitions, forget_hidden_runs, write_anew
 from retrospan.ingest.retention.policy.announcing import Announcements, number_of_marks
 from retrospan.ingest.retention.policy.candidate import OTHER
+from retrospan.ingest.retention.policy.listed import Listed, PlanMark
 from retrospan.ingest.retention.policy.moments import text_of
 from retrospan.ingest.retention.policy.pins import Pins
 from retrospan.ingest.retention.policy.policy import Policy
@@ -30,7 +31,7 @@ from retrospan.ingest.retention.receipts.receipts import Loading, NoteLog, Recei
 from retrospan.ingest.retention.receipts.summary import Summary
 from retrospan.ingest.retention.sql import load
 from retrospan.ingest.warehouse.warehouse import Warehouse
-from retrospan.schemas.errors import ConfigError, WarehouseUnavailable
+from retrospan.schemas.errors import BadRequest, ConfigError, WarehouseUnavailable
 from retrospan.schemas.retention_tables import Receipt
 from retrospan.schemas.store import Parameters, Store
 from retrospan.schemas.typed_rows import typed_column, typed_rows
@@ -95,19 +96,26 @@ class Retention:
             if not at:
                 self._require_clock(store, now)
             self._require_read(store, report)
-            summary = Summary(policy.source, now)
+            summary, found = Summary(policy.source, now), Listed()
             for page in self._due(store, policy, now, summary):
                 for unit, evidence in page:
                     summary.add(unit, evidence)
+                    found.add(unit, evidence)
                     if listed:
                         report({"due": summary.line(unit, evidence)})
                 report({"phase": "looking", "done": summary.units, "unit": "runs"})
+        summary.plan = str(found.mark(now))
         return summary
 
-    def apply(self, policy: Policy, report: Report, *, by: str, listed: bool = False) -> Summary:
+    def apply(
+        self, policy: Policy, report: Report, *, by: str, listed: bool = False, plan: PlanMark | None = None
+    ) -> Summary:
         """Delete what is due now; returns what went. Safe to stop at any point and to begin again.
 
+        With a `plan`, what was due at its time: nothing, unless that is just what the plan listed.
+
         Raises:
+            BadRequest: something else is due than the plan listed, or its time has not come.
             ConfigError: the clock was set back.
             WarehouseUnavailable: the collector stops, or something does not answer; what is done stays done.
         """
@@ -117,14 +125,20 @@ class Retention:
             receipts = self._receipts(store)
             self._finish(store, report)
             self._require_read(store, report)
+            judged_at = plan.at if plan is not None else now
+            meant = self._require_plan(store, policy, plan, now, report) if plan is not None else None
             summary = Summary(policy.source, now)
             marks = 0 if self.alone else number_of_marks(store)
-            for page in self._due(store, policy, now, summary):
+            for found in self._due(store, policy, judged_at, summary):
                 self._go_on()
+                page = [pair for pair in found if meant is None or meant.holds(*pair)]
+                summary.unlisted += len(found) - len(page)
+                if not page:
+                    continue
                 gone = (
                     self._delete(store, receipts, page, now, by)
                     if self.alone
-                    else self._delete_announced(store, receipts, page, marks, policy, now, by)
+                    else self._delete_announced(store, receipts, page, marks, policy, judged_at, now, by)
                 )
                 summary.held += len(page) - len(gone)
                 for unit, evidence in gone:
@@ -175,6 +189,30 @@ class Retention:
             self._chains.note_applied(0)
         return number
 
+    def _require_plan(self, store: Store, policy: Policy, plan: PlanMark, now: int, report: Report) -> Listed:
+        """Return what a plan listed, which is what is due as of its time still."""
+        if plan.at > now:
+            raise BadRequest(
+                f"that plan is for {text_of(plan.at)}, and it is {text_of(now)}: apply it when its time has come."
+            )
+        found, runs = Listed(), Summary(policy.source, plan.at)
+        for page in self._due(store, policy, plan.at, runs):
+            for unit, evidence in page:
+                runs.add(unit, evidence)
+                found.add(unit, evidence)
+            report({"phase": "comparing with the plan", "done": runs.units, "unit": "runs"})
+        if (mark := found.mark(plan.at)) != plan:
+            what = (
+                f"{mark.runs} now"
+                if mark.runs != plan.runs
+                else "as many now, but other ones, or with other content"
+            )
+            raise BadRequest(
+                f"what was due at {text_of(plan.at)} is not what the plan listed: {plan.runs} runs and traces then, "
+                f"{what}. Nothing was deleted. Look at a new plan: retrospan retention plan"
+            )
+        return found
+
     def _receipts(self, store: Store) -> Receipts:
         receipts = Receipts(self.log, self._loader, self._chains, self._log_number)
         receipts.catch_up(store)
@@ -222,19 +260,20 @@ class Retention:
         page: list[Due],
         marks: int,
         policy: Policy,
+        judged_at: int,
         now: int,
         by: str,
     ) -> list[Due]:
         """Delete a page while other collectors place holds: of what may go by now, what other collectors see in time.
 
-        `marks` is how many marks there were before anything was judged.
+        `marks` is how many marks there were before anything was judged, which was done as of `judged_at`.
         """
         announcements = Announcements(store, self._log_number)
         announcements.begin(
             sorted({member.run_id for unit, _ in page for member in unit.members}), receipts.number
         )
         if number_of_marks(store) != marks:
-            page = _free(store, page, policy, now)
+            page = _free(store, page, policy, judged_at)
         if page:
             self._delete(store, receipts, page, now, by)
         announcements.end()

@@ -38,6 +38,10 @@ class Summary:
     """Due by their row, and not by what came in since."""
     held: int = 0
     """Spared because somebody held or flagged them, or what rests on them, at another collector meanwhile."""
+    unlisted: int = 0
+    """Due, and not in the plan that was to be carried out: they came to match while it was."""
+    plan: str = ""
+    """What a plan is known by."""
     bared: int = 0
     """Of the units' runs those that stay, and lose their payloads."""
     partitions: int = 0
@@ -89,6 +93,8 @@ class Summary:
             "pinned": self.pinned,
             "returned": self.returned,
             "held": self.held,
+            **({"unlisted": self.unlisted} if self.unlisted else {}),
+            **({"plan": self.plan} if self.plan else {}),
             "partitions": self.partitions,
             **self.archive,
             "groups": [
