@@ -181,3 +181,20 @@ def test_a_part_that_is_in_the_input_is_not_added() -> None:
     apart = {f"gen_ai.usage.{name}": count for name, count in {**used, "total_tokens": 1905}.items()}
     (found,) = rows_of_spans([make_span(attributes | apart)])
     assert found.model_calls[0].input_tokens == 1900
+
+
+@pytest.mark.parametrize(("output", "expected"), [(20, 150), (21, None)])
+def test_what_an_attribute_does_not_count_the_response_does_if_it_counts_the_rest_alike(
+    output: int, expected: int | None
+) -> None:
+    """Attributes may tell only how many tokens of the input came from no cache."""
+    attributes: dict[str, object] = {
+        "gen_ai.operation.name": "chat",
+        "acme.usage.non_cached_input_tokens": 86,
+        "acme.usage.cache_read_input_tokens": 64,
+        "acme.usage.output_tokens": output,
+        "gen_ai.completion": '{"id": "r1", "choices": [{"message": {"role": "assistant", "content": "Snow."}}], '
+        '"usage": {"prompt_tokens": 150, "completion_tokens": 20, "total_tokens": 170}}',
+    }
+    ((call,),) = (rows.model_calls for rows in rows_of_spans([make_span(attributes)]))
+    assert (call.input_tokens, call.output_tokens) == (expected, output)

@@ -305,7 +305,7 @@ def _first_chunk_ms(places: SpanFields) -> float | None:
 def _complete(places: SpanFields, span: NormalizedSpan) -> None:
     """Complete a model call from the whole response, where attributes of their own say nothing."""
     names, tokens = places.names, span.tokens
-    lacks_tokens = tokens.input is None and tokens.output is None
+    lacks_tokens = tokens.input is None or tokens.output is None
     lacks_model = not span.failed and span.response_model in (None, span.request_model)
     if not (lacks_tokens or lacks_model):
         return
@@ -321,7 +321,9 @@ def _complete(places: SpanFields, span: NormalizedSpan) -> None:
         usage = parse_usage({"usage": by_shape}) if by_shape is not None else usage
     if usage.model is None and isinstance(said, dict):
         usage.model = parse_usage(places.value(*names.responses)).model
-    if lacks_tokens:
+    counted_alike = tokens.input in (None, usage.input) and tokens.output in (None, usage.output)
+    if lacks_tokens and counted_alike:
+        # Of one side that an attribute counts the response has to say the same.
         tokens.input, tokens.output = usage.input, usage.output
         tokens.cached = tokens.cached if tokens.cached is not None else usage.cached
         tokens.written = tokens.written if tokens.written is not None else usage.written
