@@ -116,3 +116,16 @@ def test_a_span_around_a_request_that_holds_others_is_that_request() -> None:
     last = chat(8, [HI, HANDED], "Snow.", inside=outer.span_id, gen_ai__usage__input_tokens=1)
     assert answered(outermost, outer, over, last) == [outermost.span_id, last.span_id]
     assert rows(agent(), outermost, outer, over, last).runs[0].input_tokens == 101
+
+
+def test_a_function_around_what_is_around_several_requests_is_no_request_either() -> None:
+    """As where one that returns a text calls one that returns a list of answers, and both name the model."""
+    outer = chat(1, (), "Snow.", takes=30, gen_ai__request__model="m")
+    inner = chat(2, (), LOOK, "Snow.", takes=20, inside=outer.span_id, gen_ai__usage__input_tokens=110)
+    requests = [
+        chat(3, [HI], LOOK, inside=inner.span_id, gen_ai__usage__input_tokens=10),
+        tool(5, "weather", result="snow", gen_ai__tool__call__id="c2", inside=inner.span_id),
+        chat(8, [HI, HANDED], "Snow.", inside=inner.span_id, gen_ai__usage__input_tokens=100),
+    ]
+    assert answered(outer, inner, *requests) == [requests[0].span_id, requests[2].span_id]
+    assert rows(agent(), outer, inner, *requests).runs[0].input_tokens == 110

@@ -73,7 +73,9 @@ def _requests(
         if others and (_comes_before(span, others, executed) or _has_answered(span, others, ran)):
             requests[span] = (span, _joined([[span], *(own for _, own in inner)]))
             continue
-        if len(inner) > 1 or any(_only_wraps(span, one) for one, _ in inner):
+        # What is right inside may be around several itself, if more of them than one answered or failed.
+        is_around = any(one not in below[span] and _are_several(own) for one, own in inner)
+        if is_around or len(inner) > 1 or any(_only_wraps(span, one) for one, _ in inner):
             answering = [one for one, _ in inner if not one.failed]
             for one, _ in inner:
                 if one.response_id is not None and one.response_id == span.response_id:
@@ -94,6 +96,10 @@ def _requests(
                 beside = [each for each in own if each is not one]
         requests[span] = (span, [span, *beside])
     return requests
+
+
+def _are_several(requests: list[NormalizedSpan]) -> bool:
+    return sum(bool(span.output or span.response_id or span.failed) for span in requests) > 1
 
 
 def _comes_before(outer: NormalizedSpan, inner: list[NormalizedSpan], executed: AbstractSet[str]) -> bool:
