@@ -103,3 +103,33 @@ def test_a_client_s_own_span_inside_one_that_has_the_response_is_one_request() -
         call(3, 2, 10, "client"),
     ):
         assert len(calls(outer, inner)) == 2
+
+
+def test_a_refused_request_that_a_gateway_tells_beside_its_caller_is_one() -> None:
+    """What the gateway's server did for it has the same parent; its failed requests have ids of their own."""
+    asked = json.dumps([{"role": "user", "parts": [{"type": "text", "content": "Hi"}]}])
+    refused: dict[str, Any] = {"status": "error", "status_message": "too long"}
+    ours = call(2, 1, 5, "client", input__messages=asked)
+    theirs = call(4, 2, 3, "gateway", input__messages=asked, response__id="made-up")
+    for span, service in ((ours, "shop"), (theirs, "gateway")):
+        span.status, span.status_message = refused.values()
+        span.resource = {"service.name": service}
+    served = make_span(
+        {}, span_id="3" * 16, parent_span_id="1" * 16, kind=2, started_at=SECOND, ended_at=4 * SECOND
+    )
+    served.resource, theirs.parent_span_id = theirs.resource, served.span_id
+    assert [row.span_id for row in calls(ours, served, theirs)] == [ours.span_id]
+    # What another server did is something else, and so is what no server did.
+    served.parent_span_id = "f" * 16
+    assert len(calls(ours, served, theirs)) == 2
+    served.parent_span_id, served.kind = "1" * 16, 1
+    assert len(calls(ours, served, theirs)) == 2
+
+
+def test_a_gateway_that_answers_under_the_name_it_was_asked_for_is_told_by_what_it_asked() -> None:
+    ours = call(2, 1, 5, "gateway", response__id="r1", response__model="m", output__messages=SAID)
+    theirs = call(3, 2, 3, "client", response__id="r1", response__model="m-2026-01-31")
+    theirs.parent_span_id = ours.span_id
+    assert [row.response_model for row in calls(ours, theirs)] == ["m-2026-01-31"]
+    theirs.attributes["gen_ai.response.model"] = "n-2026-01-31"
+    assert [row.response_model for row in calls(ours, theirs)] == ["m"]

@@ -13,6 +13,8 @@ from retrospan.schemas import semconv
 
 #: Requests after one among which another telling of it is looked for.
 NEAR = 8
+#: The kind of a span.
+_SERVER = 2
 Complete = Callable[[NormalizedSpan, NormalizedSpan], None]
 
 
@@ -48,7 +50,7 @@ def _of_one_response(requests: Sequence[NormalizedSpan]) -> list[tuple[Normalize
             by_id.setdefault(span.response_id, []).append(span)
     pairs: list[tuple[NormalizedSpan, NormalizedSpan]] = []
     for spans in chain.from_iterable(map(_at_a_time, by_id.values())):
-        told_by = {(span.sent.scope, span.sent.resource.get(semconv.SERVICE_NAME)) for span in spans}
+        told_by = {(span.sent.scope, _service(span)) for span in spans}
         if 1 < len(spans) == len(told_by) and all(_overlap(*each) for each in combinations(spans, 2)):
             fuller, *others = sorted(spans, key=lambda span: not (span.input or span.output))
             pairs += ((fuller, other) for other in others)
@@ -145,7 +147,17 @@ def _lies_in(tree: Tree, bare: NormalizedSpan, around: NormalizedSpan) -> bool:
 
 
 def _are_beside(tree: Tree, one: NormalizedSpan, other: NormalizedSpan) -> bool:
-    return tree.parent(one) is tree.parent(other) and one.sent.parent_span_id == other.sent.parent_span_id
+    """Tell whether both have the same parent, or what a server of another service did for one of them has it."""
+    at, service = one, _service(one)
+    if service != _service(other):
+        while (above := tree.parent(at)) is not None and _service(above) == service:
+            at = above
+        at = at if at.sent.kind == _SERVER else one
+    return tree.parent(at) is tree.parent(other) and at.sent.parent_span_id == other.sent.parent_span_id
+
+
+def _service(span: NormalizedSpan) -> object:
+    return span.sent.resource.get(semconv.SERVICE_NAME)
 
 
 def _is_of_one_model(bare: NormalizedSpan, around: NormalizedSpan) -> bool:

@@ -189,6 +189,8 @@ def _complete(outer: NormalizedSpan, inner: NormalizedSpan) -> None:
         outer.input, outer.output = inner.input, inner.output
     if is_version(outer.request_model, inner.request_model) and outer.request_model == outer.response_model:
         outer.request_model = inner.request_model  # the outer one names what answered
+    if is_version(inner.response_model, outer.response_model) and outer.request_model == outer.response_model:
+        outer.response_model = inner.response_model  # a gateway answers under the name that it was asked for
     outer.stores_history = outer.stores_history or inner.stores_history
     outer.failed = outer.failed or inner.failed
     outer.tokens = outer.tokens.completed(inner.tokens)
