@@ -131,3 +131,19 @@ def test_a_step_without_a_model_that_answered_failed_as_its_tool_did() -> None:
     spans = [agent(), asking(1), first, failing(2, inside=first.span_id), second, *later]
     run = read_run(RUN, spans)
     assert [span.sent.name for span in run.tree.spans if span.failed] == ["step 8", "execute_tool"]
+
+
+def test_what_is_around_an_agent_that_went_on_after_a_tool_had_failed_only_repeats_its_error() -> None:
+    """The first error of a trace, at its root; the agent inside it was answered, and does not say that it failed."""
+
+    def run(answer: Span, *, failing_agent: str = "", root: str = LOCKED) -> list[str]:
+        workflow = repeats(act("invoke_workflow", 0, takes=50, span_id=f"{2:016x}", parent_span_id=""), root)
+        inner = agent(takes=40, error=failing_agent, parent_span_id=workflow.span_id)
+        fails = repeats(tool(3, arguments={"n": 1}, gen_ai__tool__call__id="c1"))
+        return failed(workflow, inner, asking(1), fails, answer)
+
+    assert run(answering(6)) == ["tool 1"]
+    assert run(answering(6), root="no more credit") == ["tool 1", "run error"]
+    assert run(answering(6), failing_agent="TimeoutError") == ["tool 1", "run error"]
+    assert run(repeats(answering(6))) == ["model 2", "tool 1", "run error"]
+    assert run(answering(2)) == ["tool 1", "run error"], "it was answered before"

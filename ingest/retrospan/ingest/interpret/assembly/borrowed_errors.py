@@ -4,6 +4,9 @@ What failed says so itself, in an event. That errors are borrowed shows where ev
 began after such a failure has failed as well, and several of them, without an event, with the very same message though
 they did what they were to do: a model answered and said why it ended, a tool returned something else than this error.
 These did not fail, nor did what is around a model that answered. One that may have failed of its own stays as it is told.
+
+What is around an agent may repeat the error of a tool that it ran, as the first of a trace, though the agent went on, was
+answered and did not fail: then it did not fail either.
 """
 
 from __future__ import annotations
@@ -24,6 +27,7 @@ _KINDS = ("inference", "tool")
 def clear_borrowed_errors(tree: Tree) -> None:
     """Take failures from the spans that only repeat one, in place."""
     failed = [span for span in tree.spans if span.failed and span.error_message]
+    _clear_above(tree, failed)
     if len(failed) <= _ACTS:
         return
     own = {span for span in failed if names_any(span.sent, EXCEPTIONS)}
@@ -48,6 +52,35 @@ def clear_borrowed_errors(tree: Tree) -> None:
         acts = [span for span in repeating if _began_after(span, first[_error(span)]) and _did(span)]
         if len(acts) >= _ACTS:
             _clear(tree, repeating, acts)
+
+
+def _clear_above(tree: Tree, failed: Sequence[NormalizedSpan]) -> None:
+    """Take failures from the spans around agents that repeat the error of a tool after which the agent was answered."""
+    tools = [span for span in failed if span.operation == "tool" and span.sent.ended_at > 0]
+    for span in failed if tools else ():
+        if span.operation in _KINDS or names_any(span.sent, EXCEPTIONS):
+            continue
+        same = [tool for tool in tools if _error(tool) == _error(span)]
+        if any(_went_on(tree, span, tool) for tool in same):
+            span.failed, span.error_type, span.error_message = False, None, None
+
+
+def _went_on(tree: Tree, outer: NormalizedSpan, tool: NormalizedSpan) -> bool:
+    """Tell whether the agent around a tool, inside another span, did not fail, and what it asked last was answered."""
+    between: list[NormalizedSpan] = []
+    above = tree.parent(tool)
+    while above is not None and above is not outer:
+        between.append(above)
+        above = tree.parent(above)
+    if above is None or any(span.failed for span in between):
+        return False
+    agent = next((span for span in between if span.operation == "agent" and span.sent.ended_at > 0), None)
+    if agent is None:
+        return False
+    around = tree.nearest(lambda span: span is agent)
+    asked = [span for span in tree.spans if span.operation == "inference" and span in around]
+    last = asked[-1] if asked else None
+    return last is not None and not last.failed and _began_after(last, tool) and bool(last.output)
 
 
 def _began_after(span: NormalizedSpan, origin: NormalizedSpan) -> bool:
