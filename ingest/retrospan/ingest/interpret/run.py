@@ -57,6 +57,7 @@ from retrospan.ingest.interpret.normalize.failed_kinds import failed_kinds, misn
 from retrospan.ingest.interpret.normalize.kept_readings import SpanReader
 from retrospan.ingest.interpret.normalize.kind_evidence import kind_keys, kind_of
 from retrospan.ingest.interpret.normalize.message import Message
+from retrospan.ingest.interpret.normalize.named_executions import named_executions
 from retrospan.ingest.interpret.normalize.normalized_span import NormalizedSpan
 from retrospan.ingest.interpret.normalize.stray_answers import told_by_strays
 from retrospan.ingest.interpret.normalize.told_in_records import handed_down
@@ -132,6 +133,8 @@ def read_spans(
         found[place] = reader.read(found[place].sent, problems, names, "inference")
     for place, kind in [*failed_kinds(found)]:
         found[place] = reader.read(found[place].sent, problems, names, kind)
+    for place in [*named_executions(found)]:
+        found[place] = reader.read(found[place].sent, problems, names, "tool")
     for place, sent in [*handed_down(found)]:
         found[place] = reader.read(sent, problems, names, found[place].operation)
     for place, kind in [*counted_calls(found)]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 
 from retrospan.ingest.interpret.normalize.messages import read_message
+from retrospan.ingest.interpret.normalize.named_executions import tool_named
 from retrospan.ingest.interpret.normalize.normalized_span import NormalizedSpan
 from retrospan.ingest.interpret.normalize.result_envelopes import NOTHING, said_in
 from retrospan.ingest.interpret.normalize.told_executions import open_execution
@@ -59,6 +60,7 @@ def read_tool(places: SpanFields, span: NormalizedSpan, problems: ParseIssues) -
         places.text(*names.tools)
         or name_beside_method(sent)
         or (entity_named(sent.attributes, "tool") if TYPED in places.listed else None)
+        or tool_named(sent)
     ) or _name_in(sent.name)
     span.tool_call_id = places.text(*names.call_ids) or next(
         (plain for said in places.said(CALL_ID) if isinstance(said, str) and (plain := said.strip('"'))), None

@@ -1,0 +1,57 @@
+"""Executions of tools that nothing calls so: inside a request a span names a tool, and holds an object of arguments."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+
+from retrospan.ingest.interpret.normalize.normalized_span import NormalizedSpan
+from retrospan.ingest.interpret.spans.name_words import words_of
+from retrospan.ingest.interpret.spans.span import Span
+
+#: How an attribute is called that names a tool, and what a name of one can be.
+_TOOL = re.compile(r"(?:^|[.:_/])tool$")
+_NAME = re.compile(r"[A-Za-z_][\w.:/-]{0,127}\Z")
+_GIVEN = frozenset(("arguments", "args", "kwargs", "parameters", "input"))
+
+
+def named_executions(spans: Sequence[NormalizedSpan]) -> Iterator[int]:
+    """Yield the places of spans of no known kind that execute a tool for the request around them.
+
+    A span elsewhere may tell of a tool that it registers, or describes.
+    """
+    found = [place for place, span in enumerate(spans) if span.operation == "other" and _is_named(span)]
+    if not found:
+        return
+    known = {span.sent.span_id: span for span in spans}
+    yield from (place for place in found if _lies_in_request(spans[place], known))
+
+
+def tool_named(sent: Span) -> str | None:
+    """Return the tool that the only attribute for one names, as `tool` or `acme.tool`."""
+    named = {
+        value.strip('"')
+        for name, value in sent.attributes.items()
+        if name[-4:] == "tool" and isinstance(value, str) and _TOOL.search(name)
+    }
+    return next(iter(named)) if len(named) == 1 and all(map(_NAME.match, named)) else None
+
+
+def _is_named(span: NormalizedSpan) -> bool:
+    if tool_named(span.sent) is None:
+        return False
+    return any(
+        isinstance(span.fields.read(value), dict)
+        for name, value in span.sent.attributes.items()
+        if not _GIVEN.isdisjoint(words_of(name))
+    )
+
+
+def _lies_in_request(span: NormalizedSpan, known: Mapping[str, NormalizedSpan]) -> bool:
+    """Tell whether the next span above of a known kind is a request to a model."""
+    passed = {span.sent.span_id}
+    above = known.get(span.sent.parent_span_id)
+    while above is not None and above.operation == "other" and above.sent.span_id not in passed:
+        passed.add(above.sent.span_id)
+        above = known.get(above.sent.parent_span_id)
+    return above is not None and above.operation == "inference"
