@@ -202,6 +202,74 @@ for pid in children:
     assert err == ""
 
 
+FORK_IN_A_BLOCK = """
+import os, sys
+from retrospan.exporter import instrument, run, step
+made = instrument()
+def fork_and_fail():
+    with run("boss"), step("outer"):
+        pid = os.fork()
+        if not pid:
+            with step("in child"): pass
+            raise SystemExit(3)
+        assert os.waitpid(pid, 0)[1] == 3 << 8
+        assert made.flush(20)
+        END
+END = ...
+"""
+
+
+def test_a_child_that_leaves_the_block_it_was_forked_in_does_not_end_the_spans_of_it(
+    receiver: Receiver,
+) -> None:
+    """The process that began them does, or nobody: where it is killed they are open."""
+    code = FORK_IN_A_BLOCK.replace("END = ...", "fork_and_fail()")
+    finished(agent(code.replace("        END", "        pass"), receiver))
+    assert sorted(receiver.names()) == ["in child", "invoke_agent boss", "outer"]
+    receiver.got.clear()
+    finished(agent(code.replace("        END", "        os.kill(os.getpid(), 9)"), receiver), -signal.SIGKILL)
+    assert receiver.names() == ["in child"]
+
+
+def test_a_child_that_goes_on_alone_ends_the_spans_of_the_process_that_left(receiver: Receiver) -> None:
+    """As one that becomes a daemon does."""
+    code = """
+import os, time
+from retrospan.exporter import instrument, run
+made = instrument()
+parent = os.getpid()
+ready, told = os.pipe()
+with run("daemon"):
+    if os.fork():
+        os.read(ready, 1)
+        os._exit(0)
+    os.write(told, b"x")
+    while os.getppid() == parent:
+        time.sleep(0.01)
+assert made.flush(20)
+"""
+    finished(agent(code, receiver))
+    assert receiver.names() == ["invoke_agent daemon"]
+
+
+def test_a_program_that_holds_no_metadata_of_packages_delivers(receiver: Receiver) -> None:
+    """As one that was packed into a single file."""
+    code = """
+import importlib.metadata as metadata
+def version(name):
+    raise metadata.PackageNotFoundError(name)
+metadata.version = version
+from opentelemetry import trace
+from retrospan.exporter import instrument
+made = instrument()
+trace.get_tracer("agent").start_span("packed").end()
+assert made.flush(20)
+"""
+    _, err = finished(agent(code, receiver))
+    assert (receiver.names(), err) == (["packed"], "")
+    assert receiver.got[0].headers["User-Agent"] == "retrospan-exporter/unknown"
+
+
 def test_children_of_multiprocessing_deliver_at_their_end(receiver: Receiver) -> None:
     """They end without atexit."""
     code = (

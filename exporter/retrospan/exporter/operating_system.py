@@ -80,6 +80,19 @@ def after_fork_in_child(call: Callable[[], None]) -> None:
         register(after_in_child=call)
 
 
+def is_there(process: int, *, is_parent: bool) -> bool:
+    """Return whether a process is there that this one descends from. Only asked where processes fork."""
+    if is_parent:  # one that ended and that nobody waited for has its number still
+        return os.getppid() == process
+    try:
+        os.kill(process, 0)
+    except ProcessLookupError:
+        return False
+    except OSError:
+        return True
+    return True
+
+
 def variables_at_start() -> set[str] | None:
     """Return the names of the variables that the process was started with; None where the system does not tell."""
     try:

@@ -19,8 +19,8 @@ from retrospan.schemas.attributes import BEGUN
 
 
 class PipelineProcessor(SpanProcessor):
-    """Hands every ended, sampled span to the pipeline, and says of each that it has begun; of those that recording
-    opens once they have their attributes. Only `force_flush` and `shutdown` wait."""
+    """Hands every ended, sampled span of this process to the pipeline, and says of each that it has begun; of those that
+    recording opens once they have their attributes. Only `force_flush` and `shutdown` wait."""
 
     def __init__(self, pipeline: Pipeline) -> None:
         self._pipeline = pipeline
@@ -43,8 +43,8 @@ class PipelineProcessor(SpanProcessor):
     def on_end(self, span: ReadableSpan) -> None:
         context = span.context
         if context is not None and context.trace_flags.sampled:
-            self._pipeline.pulse.ended(context.span_id)
-            self._pipeline.accept(span)
+            if self._pipeline.pulse.ended(context.span_id):
+                self._pipeline.accept(span)
 
     def began(self, span: ReadableSpan) -> None:
         """Say that a span has begun, with the attributes that it has now."""

@@ -10,7 +10,7 @@ import gzip
 import zlib
 from http.client import BadStatusLine, RemoteDisconnected
 from http.cookiejar import DefaultCookiePolicy
-from importlib.metadata import entry_points, version
+from importlib.metadata import PackageNotFoundError, entry_points, version
 
 import requests
 from requests.adapters import HTTPAdapter
@@ -45,6 +45,14 @@ _SHOWN_BODY = 2_000
 _PIECE_BYTES = 8_192
 
 
+def _release() -> str:
+    """Return the version; a program that was packed into one file may hold nothing that tells it."""
+    try:
+        return version("retrospan")
+    except PackageNotFoundError:
+        return "unknown"
+
+
 class HttpTransport:
     """Posts to one URL for each signal over connections that are kept."""
 
@@ -53,7 +61,7 @@ class HttpTransport:
         self._urls = {Signal.TRACES: settings.endpoint, Signal.LOGS: settings.endpoint_of_logs}
         self._settings = settings
         self._headers = {
-            "User-Agent": f"retrospan-exporter/{version('retrospan')}",
+            "User-Agent": f"retrospan-exporter/{_release()}",
             **settings.headers,
             "Content-Type": "application/x-protobuf",
             "Accept-Encoding": "identity",

@@ -57,16 +57,16 @@ class Pipeline:
         self._closed = False
         self.resource = Resource({})
         """The resource of what this process says of others; that of the provider once it is known."""
-        self._begin(probes=True)
+        self._begin(Pulse(settings.alive_seconds), probes=True)
         _LIVING.add(self)
         if not behind_batches:
             atexit.register(_shut_down, weakref.ref(self))
         self._end_with_multiprocessing()
 
-    def _begin(self, *, probes: bool) -> None:
+    def _begin(self, pulse: Pulse, *, probes: bool) -> None:
         self._probes = probes
         self._losses = {Signal.TRACES: Losses(), Signal.LOGS: Losses("log record(s)")}
-        self.pulse = Pulse(self._settings.alive_seconds)
+        self.pulse = pulse
         self._backlog = Backlog(self._settings.memory_bytes)
         self._finished = dict.fromkeys(Signal, 0)
         self._delivered = dict.fromkeys(Signal, 0)
@@ -237,7 +237,7 @@ class Pipeline:
     def begin_in_child(self) -> None:
         """After a fork: nothing of the parent's is sent, and no lock of its is waited for."""
         outbox = self._outbox
-        self._begin(probes=False)
+        self._begin(Pulse(self._settings.alive_seconds, parent=self.pulse), probes=False)
         if outbox is not None:
             outbox.leave_to_parent()
         self._end_with_multiprocessing()

@@ -11,6 +11,7 @@ from opentelemetry.sdk.util.instrumentation import InstrumentationScope
 
 from retrospan.exporter.delivery.owners import Dead
 from retrospan.exporter.delivery.records import LogRecord
+from retrospan.exporter.operating_system import is_there
 from retrospan.schemas.attributes import ALIVE, ALIVE_INTERVAL, KILLED, PROCESS_ID
 
 #: The scope of records that belong to no span.
@@ -23,14 +24,20 @@ _MOST_OPEN = 100_000
 class Pulse:
     """Of one process: a child begins with its own. Any thread may call, also in a signal handler."""
 
-    def __init__(self, interval_seconds: float) -> None:
-        """With an interval of 0 it is never due."""
+    def __init__(self, interval_seconds: float, parent: Pulse | None = None) -> None:
+        """With an interval of 0 it is never due. `parent` is that of the process that this one was forked from."""
         self.process = os.urandom(8).hex()
-        self.about: Mapping[str, object] = {PROCESS_ID: self.process, _PID: os.getpid()}
+        self._pid = os.getpid()
+        self.about: Mapping[str, object] = {PROCESS_ID: self.process, _PID: self._pid}
         self._interval = interval_seconds
         self._due = float("-inf")
         self._open: set[int] = set()
         self._resource: Resource | None = None
+        #: Spans that were open when this process was forked, each with the process that began it.
+        self._inherited: dict[int, int] = {}
+        self._parent = parent._pid if parent is not None else 0
+        if parent is not None:
+            self._inherited = {**parent._inherited, **dict.fromkeys(parent._open, parent._pid)}
 
     def began(self, span_id: int, resource: Resource) -> None:
         """Note that a span of this process is open."""
@@ -38,8 +45,12 @@ class Pulse:
         if len(self._open) < _MOST_OPEN:
             self._open.add(span_id)
 
-    def ended(self, span_id: int) -> None:
+    def ended(self, span_id: int) -> bool:
+        """Note that a span is not open any more; return whether that is for this process to say. A child that leaves a block
+        which it was forked in ends the span of that, and so will the process that began it, as long as it is there."""
         self._open.discard(span_id)
+        began = self._inherited.get(span_id)
+        return began is None or not is_there(began, is_parent=began == self._parent)
 
     def seconds_left(self, most: float) -> float:
         """Return when to ask again, so many seconds at most."""
