@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import json
+import logging
 import re
 import subprocess
 import sys
@@ -11,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from retrospan.ingest.logs import LONGEST, line, log_failure
+from retrospan.ingest.logs import LONGEST, LibraryHandler, line, log_failure
 
 TOP = Path(__file__).resolve().parents[2]
 SHAPE = re.compile(r'time=\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z level=(info|warning|error) msg="[ -~]*"')
@@ -45,6 +46,33 @@ def test_a_long_message_is_cut_and_says_so() -> None:
     assert SHAPE.fullmatch(written)
     assert len(written) < 7 * LONGEST
     assert message(written).endswith(f"[{1_000_000 - LONGEST} more characters]")
+
+
+def test_a_library_that_warns_thousands_of_times_is_heard_once_a_minute(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    now = 0.0
+    handler = LibraryHandler(lambda: now)
+
+    def warn(name: str, text: str, times: int = 1) -> None:
+        for number in range(times):
+            text_of_one = f"{text}\nsocket {number}"
+            handler.emit(logging.LogRecord(name, logging.ERROR, "", 0, text_of_one, (), None))
+
+    warn("asyncio", "socket.accept() out of system resource", 5000)
+    warn("asyncio", "something else")
+    warn("retrospan.ingest.load.loader", "ours are each of its own", 2)
+    now = 61.0
+    warn("asyncio", "socket.accept() out of system resource", 10)
+    said = [message(text) for text in capsys.readouterr().err.splitlines()]
+    assert [text.partition(": ")[2].partition("\n")[0] for text in said] == [
+        "socket.accept() out of system resource",
+        "something else",
+        "ours are each of its own",
+        "ours are each of its own",
+        "socket.accept() out of system resource",
+    ]
+    assert said[-1].endswith("[4999 more like it since]")
 
 
 @pytest.mark.requirement("R45")
