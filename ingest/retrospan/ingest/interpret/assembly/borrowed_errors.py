@@ -57,30 +57,39 @@ def clear_borrowed_errors(tree: Tree) -> None:
 def _clear_above(tree: Tree, failed: Sequence[NormalizedSpan]) -> None:
     """Take failures from the spans around agents that repeat the error of a tool after which the agent was answered."""
     tools = [span for span in failed if span.operation == "tool" and span.sent.ended_at > 0]
-    for span in failed if tools else ():
-        if span.operation in _KINDS or names_any(span.sent, EXCEPTIONS):
-            continue
-        same = [tool for tool in tools if _error(tool) == _error(span)]
-        if any(_went_on(tree, span, tool) for tool in same):
-            span.failed, span.error_type, span.error_message = False, None, None
+    repeating = {
+        span: _error(span)
+        for span in failed
+        if tools and span.operation not in _KINDS and not names_any(span.sent, EXCEPTIONS)
+    }
+    last = _last_requests(tree) if repeating else {}
+    for tool in tools:
+        error, agent = _error(tool), None
+        for above in tree.ancestors(tool):
+            if above.failed:
+                # What failed on the way keeps those around it failed.
+                if repeating.get(above) != error or agent is None or not _answered(last.get(agent), tool):
+                    break
+                above.failed, above.error_type, above.error_message = False, None, None
+            elif agent is None and above.operation == "agent" and above.sent.ended_at > 0:
+                agent = above
 
 
-def _went_on(tree: Tree, outer: NormalizedSpan, tool: NormalizedSpan) -> bool:
-    """Tell whether the agent around a tool, inside another span, did not fail, and what it asked last was answered."""
-    between: list[NormalizedSpan] = []
-    above = tree.parent(tool)
-    while above is not None and above is not outer:
-        between.append(above)
-        above = tree.parent(above)
-    if above is None or any(span.failed for span in between):
-        return False
-    agent = next((span for span in between if span.operation == "agent" and span.sent.ended_at > 0), None)
-    if agent is None:
-        return False
-    around = tree.nearest(lambda span: span is agent)
-    asked = [span for span in tree.spans if span.operation == "inference" and span in around]
-    last = asked[-1] if asked else None
-    return last is not None and not last.failed and _began_after(last, tool) and bool(last.output)
+def _last_requests(tree: Tree) -> dict[NormalizedSpan, NormalizedSpan]:
+    """Return the last request inside each agent."""
+    last: dict[NormalizedSpan, NormalizedSpan] = {}
+    for span in reversed(tree.spans):
+        for above in tree.ancestors(span) if span.operation == "inference" else ():
+            if above.operation == "agent":
+                if above in last:
+                    break  # those around it have one as well
+                last[above] = span
+    return last
+
+
+def _answered(request: NormalizedSpan | None, tool: NormalizedSpan) -> bool:
+    """Tell whether a request was answered after a tool had failed."""
+    return request is not None and not request.failed and _began_after(request, tool) and bool(request.output)
 
 
 def _began_after(span: NormalizedSpan, origin: NormalizedSpan) -> bool:
