@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 from keeping import MINUTE, Keeper, agent_run, named, trace_of
 
-from retrospan.ingest.retention.policy.listed import PlanMark
 from retrospan.ingest.retention.policy.policy import default_policy
+from retrospan.ingest.retention.receipts.listed import PlanMark
 from retrospan.ingest.warehouse.embedded import EmbeddedWarehouse
 from retrospan.schemas.errors import BadRequest
 

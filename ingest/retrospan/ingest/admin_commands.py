@@ -8,8 +8,8 @@ from typing import cast
 
 from retrospan.ingest.load.chain import Chains
 from retrospan.ingest.retention.deletion.retention import Retention
-from retrospan.ingest.retention.policy.listed import PlanMark
 from retrospan.ingest.retention.policy.policy import read_policy, read_policy_file
+from retrospan.ingest.retention.receipts.listed import PlanMark
 from retrospan.ingest.retention.receipts.marks import LAST, Marks
 from retrospan.ingest.rules.ruleset import NO_RULES, Ruleset
 from retrospan.ingest.verify.request import VerifyRequest

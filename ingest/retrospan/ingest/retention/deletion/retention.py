@@ -20,13 +20,13 @@ from retrospan.ingest.retention.deletion.strip import MARK, kept_attributes
 from retrospan.ingest.retention.deletion.tidying import drop_empty_partitions, forget_hidden_runs, write_anew
 from retrospan.ingest.retention.policy.announcing import Announcements, number_of_marks
 from retrospan.ingest.retention.policy.candidate import OTHER
-from retrospan.ingest.retention.policy.listed import Listed, PlanMark
 from retrospan.ingest.retention.policy.moments import text_of
 from retrospan.ingest.retention.policy.pins import Pins
 from retrospan.ingest.retention.policy.policy import Policy
 from retrospan.ingest.retention.policy.reading import require_read
 from retrospan.ingest.retention.policy.units import Unit, Units
 from retrospan.ingest.retention.receipts.evidence import Evidence, gather
+from retrospan.ingest.retention.receipts.listed import Listed, PlanMark
 from retrospan.ingest.retention.receipts.receipts import Loading, NoteLog, Receipts, receipts_of
 from retrospan.ingest.retention.receipts.summary import Summary
 from retrospan.ingest.retention.sql import load
