@@ -19,6 +19,7 @@ from retrospan.ingest.load.loader import Loader
 from retrospan.ingest.log.write_ahead_log import WriteAheadLog
 from retrospan.ingest.retention.deletion.deleter import Deleter
 from retrospan.ingest.retention.deletion.retention import Retention
+from retrospan.ingest.retention.deletion.returning import Returning
 from retrospan.ingest.retention.policy.policy import Policy, default_policy
 from retrospan.ingest.retention.receipts.marks import Marks
 from retrospan.ingest.verify.archived_segment import faults_in
@@ -150,6 +151,7 @@ class Keeper:
             LoaderSettings(batch_spans=20_000, wait_seconds=0.0),
             log_number,
             on_loaded=self.interpreter.notice,
+            returning=Returning(self.log, log_number, alone=alone),
         )
         self.loader.start()
         store = warehouse.connect()

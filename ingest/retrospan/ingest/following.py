@@ -34,6 +34,7 @@ from retrospan.ingest.prices.kept_prices import packed
 from retrospan.ingest.rebuilding import Rebuilding
 from retrospan.ingest.retention.deletion.deleter import Deleter
 from retrospan.ingest.retention.deletion.retention import Retention
+from retrospan.ingest.retention.deletion.returning import Returning
 from retrospan.ingest.retention.policy.policy import read_policy_file
 from retrospan.ingest.retention.receipts.marks import Marks
 from retrospan.ingest.retention.schedule import Schedule
@@ -129,7 +130,13 @@ class Following:
             noticed_to=ledger.loaded_sequence,
         )
         self._loader = Loader(
-            self._log, opened.connect, ledger, config.loader, opened.log_number, self._loaded
+            self._log,
+            opened.connect,
+            ledger,
+            config.loader,
+            opened.log_number,
+            self._loaded,
+            Returning(self._log, opened.log_number, alone=not opened.shared),
         )
         self._noticed = ledger.loaded_sequence
         retention = self._retention()

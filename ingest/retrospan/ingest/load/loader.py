@@ -16,26 +16,27 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 
 from retrospan.ingest.config import LoaderSettings
-from retrospan.ingest.load.batches import Content, ReadableLog, content_of, next_content, token_of
+from retrospan.ingest.load.batch_insertion import BatchInsertion, NothingReturns, Returning
+from retrospan.ingest.load.batches import (
+    Content,
+    ReadableLog,
+    content_of,
+    next_content,
+    token_of,
+    token_of_hash,
+)
 from retrospan.ingest.load.burst import Burst
 from retrospan.ingest.load.chain import Chains, insert_link
 from retrospan.ingest.load.checking import Check, check_tables, newest_epoch, older_copy, stored_items
 from retrospan.ingest.load.counters import LoaderCounters
-from retrospan.ingest.load.landing import insert_content, note_stored
+from retrospan.ingest.load.landing import note_stored
 from retrospan.ingest.load.ledger import Batch, Ledger
 from retrospan.ingest.load.prefetch import Prefetcher
-from retrospan.ingest.load.quarantine import insert_piecemeal
 from retrospan.ingest.load.reloading import Progress, wait_reloaded
 from retrospan.ingest.load.rest import Rest
 from retrospan.ingest.priority import LOADING
 from retrospan.ingest.service import Service
-from retrospan.schemas.errors import (
-    OutOfMemory,
-    RetrospanError,
-    SegmentUnreadable,
-    SqlError,
-    WarehouseUnavailable,
-)
+from retrospan.schemas.errors import RetrospanError, SegmentUnreadable, WarehouseUnavailable
 from retrospan.schemas.migrate import Migrations
 from retrospan.schemas.store import Store
 
@@ -70,9 +71,10 @@ class Loader(Service):
         settings: LoaderSettings,
         log_number: int = 0,
         on_loaded: Callable[[int, int], None] = lambda first, last: None,
+        returning: Returning | None = None,
     ) -> None:
         """`log_number` tells this log from the others that fill the same warehouse; `on_loaded` is called with (first, last)
-        after each batch, in the loader's thread."""
+        after each batch, in the loader's thread. `returning` knows what must not be loaded again."""
         super().__init__()
         self.counters = LoaderCounters()
         self.check = Check()
@@ -93,7 +95,8 @@ class Loader(Service):
         self._burst = Burst()
         self._batch_is_small = True
         self._batch_records = 0
-        self._too_large = ""  # the token of a batch that the engine had not the memory for
+        self._insertion = BatchInsertion(ledger.quarantine)
+        self._returning = returning or NothingReturns()
         self._counted_at = self._counting_seconds = 0.0
         self._uncounted = self._prepared = False
         self._stored_at_start = 0
@@ -290,25 +293,14 @@ class Loader(Service):
         self._batch_is_small = self._is_small(content)
         if self._log.bytes_beyond(batch.last) >= self._settings.batch_bytes:
             self._ahead.begin(batch.last)
-        if self._noted_epoch != self._ledger.epoch and self._log_number == 0:
-            note_stored(store, batch.first)
+        if self._noted_epoch != self._ledger.epoch:
+            self._returning.learn(store, batch.first - 1, self._require_running)
+            if self._log_number == 0:
+                note_stored(store, batch.first)
             self._noted_epoch = self._ledger.epoch
-        if content.frames:
-            try:
-                insert_content(store, content, batch.token)
-            except SqlError as refusal:
-                self.counters.refused += 1
-                _LOG.warning("batch %d-%d was refused: %.300s", batch.first, batch.last, refusal)
-                insert_piecemeal(store, content, self._ledger.epoch, self._ledger.quarantine)
-            except OutOfMemory:
-                # Once may be because of what else the engine does just now; twice, it will not fit.
-                if self._too_large != batch.token:
-                    self._too_large = batch.token
-                    raise
-                _LOG.warning(
-                    "batch %d-%d does not fit the engine's memory: halving it", batch.first, batch.last
-                )
-                insert_piecemeal(store, content, self._ledger.epoch, self._ledger.quarantine)
+        left = self._returning.without_deleted(content)
+        token = batch.token if left is content else token_of_hash(self._ledger.epoch, left.hash)
+        self.counters.refused += self._insertion.insert(store, batch, left, token, self._ledger.epoch)
         seconds = time.perf_counter() - started
         # Small inserts cost as much as large ones: after one the loader rests. After a large one it goes on.
         self._resting.begin(seconds, self._batch_is_small)
@@ -317,6 +309,10 @@ class Loader(Service):
         self.counters.records += len(content.frames)
         self.counters.items += batch.items
         self.counters.bytes += content.size
+
+    def _require_running(self) -> None:
+        if self.is_stopping and not self._drains():
+            raise WarehouseUnavailable("the collector is stopping: the rest is loaded at the next start")
 
     def _tell(self, batch: Batch) -> None:
         self.failure, self.unreadable = "", 0
