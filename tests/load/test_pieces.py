@@ -18,7 +18,7 @@ from otlp_values import Origin, Span, request
 
 from retrospan.ingest.config import LoaderSettings
 from retrospan.ingest.durable_files import Files
-from retrospan.ingest.load import batches, loader
+from retrospan.ingest.load import batch_insertion, batches
 from retrospan.ingest.load.batches import Content, content_of, next_content
 from retrospan.ingest.load.landing import insert_content, insert_records
 from retrospan.ingest.load.ledger import Ledger
@@ -162,7 +162,7 @@ def test_the_loader_reads_again_what_has_changed_under_it(
             change_on_disk(tmp_path, b"name 7 name 7")
         insert_content(store, content, token)
 
-    monkeypatch.setattr(loader, "insert_content", changing)
+    monkeypatch.setattr(batch_insertion, "insert_content", changing)
     running = Loader(
         log,
         warehouse.connect,

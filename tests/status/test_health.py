@@ -28,6 +28,7 @@ def test_all_well_is_ok_and_shows_the_facts() -> None:
         ({"recovery_cut_bytes": 7}, "degraded", "7 bytes were cut"),
         ({"recovery_damaged_bytes": 8}, "degraded", "8 bytes of the log are damaged"),
         ({"recovery_lost_records": 9}, "degraded", "9 records of the log are lost"),
+        ({"clock_behind_seconds": 301.0}, "degraded", "clock is 301 s behind the last arrival"),
         ({"load_lag_seconds": 61.0, "load_lag_records": 5}, "degraded", "61 s and 5 records behind"),
         (
             {"interpretation_lag_seconds": 62.0, "interpretation_lag_traces": 6},

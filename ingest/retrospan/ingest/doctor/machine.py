@@ -160,8 +160,19 @@ def check_confinement() -> Finding:
     return ok("confinement", f"the kernel has Landlock ABI {abi}")
 
 
-def check_clock(theirs: str) -> Finding:
-    """Return whether a collector's clock and this one agree. `theirs` is RFC 3339."""
+_WENT_BACK = (
+    "synchronise it by NTP; arrivals continue from the last record, and retention is refused. If the clock is right now "
+    "and was far ahead, begin a new directory (docs/operations.md)"
+)
+
+
+def check_clock(theirs: str, behind: float = 0.0) -> Finding:
+    """Return whether a collector's clock and this one agree. `theirs` is RFC 3339; `behind` how many seconds its clock is
+    behind the last arrival."""
+    if behind > CLOCK_SECONDS:
+        return warning(
+            "clock", f"the collector's clock is {behind:,.0f} s behind the last arrival", _WENT_BACK
+        )
     try:
         apart = (datetime.now(UTC) - datetime.fromisoformat(theirs)).total_seconds()
     except ValueError:
@@ -184,7 +195,7 @@ def check_arrival(last_arrived_ns: int) -> Finding:
         return warning(
             "clock",
             f"the last record arrived {ahead:,.0f} s from now: the clock went back",
-            "synchronise it by NTP; meanwhile arrivals continue from the last record",
+            _WENT_BACK,
         )
     return ok("clock", "later than the last record" if last_arrived_ns else "nothing to compare it with")
 

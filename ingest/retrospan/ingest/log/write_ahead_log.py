@@ -158,6 +158,12 @@ class WriteAheadLog(SegmentedLog):
         return durable
 
     @property
+    def last_arrived_at(self) -> int:
+        """When the last record arrived, Unix ns; 0 when there is none. One that follows arrives later, whatever the clock
+        says."""
+        return self._arrived_at
+
+    @property
     def bytes_used(self) -> int:
         """The size of all segments on disk, archived ones and what is about to be written included."""
         return self._room.used

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, fields
 from datetime import UTC, datetime
@@ -108,6 +109,7 @@ class CollectorStatus:
             recovery_damaged_bytes=recovery.damaged_bytes + told.reading_damaged_bytes,
             recovery_lost_records=recovery.lost_records,
             recovery_reason="; ".join(filter(None, (recovery.reason, told.reading_damage))),
+            clock_behind_seconds=round(max(0.0, (log.last_arrived_at - time.time_ns()) / 1e9), 3),
             durable_sequence=durable,
             load_lag_records=max(0, durable - told.loaded_sequence),
             load_lag_bytes=log.bytes_beyond(told.loaded_sequence),

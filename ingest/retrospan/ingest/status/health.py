@@ -15,6 +15,8 @@ Status = Literal["ok", "degraded", "failing"]
 LAG_SECONDS = 60.0
 #: A log that holds more than this share of its limit is a reason.
 NEARLY_FULL = 0.9
+#: A clock this far behind the last arrival is a reason: retention refuses to count ages by it.
+CLOCK_SECONDS = 300.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -72,6 +74,7 @@ class Facts(WarehouseFacts):
     recovery_damaged_bytes: int = 0
     recovery_lost_records: int = 0
     recovery_reason: str = ""
+    clock_behind_seconds: float = 0.0
     durable_sequence: int = 0
     load_lag_records: int = 0
     load_lag_bytes: int = 0
@@ -133,6 +136,11 @@ def concerns(facts: Facts) -> list[str]:
         found.append(
             f"interpretation is {facts.interpretation_lag_seconds:.0f} s and "
             f"{facts.interpretation_lag_traces:,} traces behind"
+        )
+    if facts.clock_behind_seconds > CLOCK_SECONDS:
+        found.append(
+            f"this machine's clock is {facts.clock_behind_seconds:,.0f} s behind the last arrival: it was set back, or was "
+            "ahead for a while. Records go on arriving from there, and retention is refused"
         )
     if facts.warehouse_last_end:
         found.append(f"the warehouse was restarted: {facts.warehouse_last_end}")

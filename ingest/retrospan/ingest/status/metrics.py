@@ -62,6 +62,7 @@ METRICS: tuple[Metric, ...] = (
     _state("recovery_cut_bytes", "By", "bytes cut off the log's end at startup"),
     _state("recovery_damaged_bytes", "By", "damaged bytes of the log that were skipped"),
     _state("recovery_lost_records", "{record}", "lost records of the log"),
+    _state("clock_behind_seconds", "s", "how far the clock is behind the last arrival"),
     _state("durable_sequence", "1", "last record on disk"),
     _state("loaded_sequence", "1", "last record in the warehouse"),
     _state("load_lag_records", "{record}", "records on disk that are not loaded"),
