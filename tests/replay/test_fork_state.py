@@ -317,3 +317,51 @@ def test_a_channel_that_is_kept_as_changes_is_replaced_too(module_served: Served
     assert found["end"]["log"][0] == "anew" and len(found["end"]["log"]) == 3
     found = forked(4, "state.log.0=asked first")
     assert found["end"]["log"][:3] == ["asked first", *before[1:3]]
+
+
+SENDING = """
+import operator
+from typing import Annotated, TypedDict
+from retrospan.exporter import instrument
+made = instrument(service_name="sending")
+from langgraph.checkpoint.memory import InMemorySaver
+from langgraph.graph import END, START, StateGraph
+from langgraph.types import Send
+
+class State(TypedDict, total=False):
+    items: list
+    factor: int
+    done: Annotated[list, operator.add]
+
+def fan(state):
+    return [Send("work", {"item": item, "factor": state["factor"]}) for item in state["items"]]
+
+graph = StateGraph(State)
+graph.add_node("plan", lambda state: {"factor": state.get("factor", 2)})
+graph.add_node("work", lambda given: {"done": [given["item"] * given["factor"]]})
+graph.add_edge(START, "plan")
+graph.add_conditional_edges("plan", fan, ["work"])
+graph.add_edge("work", END)
+thread = {"configurable": {"thread_id": "t"}}
+print(graph.compile(checkpointer=InMemorySaver()).invoke({"items": [1, 2]}, thread)["done"])
+assert made.flush(20)
+"""
+
+
+@pytest.mark.long
+def test_what_was_sent_to_a_node_is_not_reached_and_is_told(module_served: Served, tmp_path: Path) -> None:
+    (tmp_path / "sending.py").write_text(SENDING)
+    there = {
+        "OTEL_EXPORTER_OTLP_ENDPOINT": f"http://{module_served.http}",
+        "RETROSPAN_URL": f"http://{module_served.sql}",
+    }
+    program = (sys.executable, "sending.py")
+    subprocess.run(program, cwd=tmp_path, env={**os.environ, **there}, timeout=60, check=True)
+    module_served.wait_idle()
+    asked = "SELECT run_id FROM runs WHERE service_name = 'sending'"
+    (row,) = module_served.rows(asked)
+    done = fork(tmp_path, row["run_id"], "--step", "2", "--set", "state.factor=10", "--", *program, **there)
+    assert done.stdout.strip() == "[2, 4]"
+    assert "Begun there with what was sent to it, which the change does not reach: work." in done.stderr
+    done = fork(tmp_path, row["run_id"], "--step", "1", "--set", "state.items=[5]", "--", *program, **there)
+    assert done.stdout.strip() == "[10]" and "which the change does not reach" not in done.stderr

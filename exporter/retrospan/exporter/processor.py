@@ -42,9 +42,10 @@ class PipelineProcessor(SpanProcessor):
 
     def on_end(self, span: ReadableSpan) -> None:
         context = span.context
-        if context is not None and context.trace_flags.sampled:
-            if self._pipeline.pulse.ended(context.span_id):
-                self._pipeline.accept(span)
+        if context is None or not context.trace_flags.sampled:
+            return
+        if self._pipeline.pulse.ended(context.span_id):
+            self._pipeline.accept(span)
 
     def began(self, span: ReadableSpan) -> None:
         """Say that a span has begun, with the attributes that it has now."""

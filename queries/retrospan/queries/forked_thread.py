@@ -25,6 +25,8 @@ from retrospan.schemas.replacing import NoSuchPart, replaced
 _MADE_BY = "retrospan_run"
 #: The class of channels that keep changes. By its name: earlier releases of LangGraph do not have it.
 _DELTA = "DeltaChannel"
+#: The channel of what waits to be sent to nodes.
+_SENDS = "__pregel_tasks"
 _NONE: Mapping[str, Any] = MappingProxyType({})
 
 
@@ -70,6 +72,8 @@ def _change(
     at: Any = {"configurable": {"thread_id": point.thread, "checkpoint_ns": "", "checkpoint_id": point.id}}
     found = saver.get_tuple(at)
     assert found is not None
+    sends = cast("list[Any]", found.checkpoint["channel_values"].get(_SENDS) or [])
+    saver.sent = tuple(dict.fromkeys(str(each.node) for each in sends if hasattr(each, "node")))
     values, versions = dict(found.checkpoint["channel_values"]), dict(found.checkpoint["channel_versions"])
     kept = _kept_as_changes(saver, at, found.checkpoint, channels)
     values.update(kept)

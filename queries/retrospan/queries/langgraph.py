@@ -43,6 +43,8 @@ class Restored(InMemorySaver):
     step: int
     """LangGraph's own number of the step; -1 is the input."""
     checkpoint_id: str
+    sent: tuple[str, ...] = ()
+    """Nodes that come next by a `Send`, with what that gives them instead of the state."""
 
 
 def restore(

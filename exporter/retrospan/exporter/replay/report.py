@@ -75,6 +75,8 @@ class Report:
     """The first step that is done from that state."""
     state_to: str = ""
     """Who asked for that state; '' while nobody did."""
+    state_sent: tuple[str, ...] = ()
+    """Nodes of a graph that are begun there with what was sent to them, and not with the state."""
     settle: Callable[[], None] = lambda: None
     """Brings what is left up to date; what is told of the whole calls it."""
 
@@ -194,7 +196,12 @@ class Report:
     def _state(self) -> str:
         keys = ", ".join(f"state.{key}" for key in self.state_keys)
         if self.state_to:
-            return f"{keys}: set in the state that {self.state_to} began with, at step {self.state_step}"
+            sent = (
+                f". Begun there with what was sent to it, which the change does not reach: {', '.join(self.state_sent)}. "
+                "Fork at the step that sends"
+            )
+            said = f"{keys}: set in the state that {self.state_to} began with, at step {self.state_step}"
+            return said + (sent if self.state_sent else "")
         return (
             f"{keys}: not set, as the agent never asked for its state. A graph of LangGraph with a checkpointer, and "
             "initial_state() of retrospan.exporter.replay, ask for it"
@@ -228,6 +235,7 @@ class Report:
             "state_keys": list(self.state_keys),
             "state_step": self.state_step,
             "state_to": self.state_to or None,
+            "state_sent": list(self.state_sent),
             "telemetry_kept_back": self.kept_back,
             "miss": self.missed or None,
             "step": self.first_left_step if verdict == "prefix" else self.step,

@@ -110,7 +110,7 @@ class _Beginning:
             raise replaying.stop(
                 f"the state cannot be set: {error}. Is retrospan installed for this Python?"
             ) from error
-        graph.checkpointer = saver
+        graph.checkpointer, replaying.report.state_sent = saver, saver.sent
         replaying.give_state(f"the graph {getattr(graph, 'name', None) or 'LangGraph'}", thread.first)
         return {**config, "configurable": {**place, **saver.config["configurable"], "checkpoint_ns": ""}}
 
