@@ -59,7 +59,7 @@ def client(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Callable[..., str
 def test_a_client_that_looks_for_its_tools_later_is_known_by_those_that_it_was_given(
     client: Callable[..., str],
 ) -> None:
-    first = cast("Callable[..., str]", sys.modules[MODULE].first)  # type: ignore[attr-defined]
+    first = cast("Callable[..., str]", sys.modules[MODULE].first)
     for tools, verdict in (([weather], "identical_outside_tools"), ([{}], "identical"), (None, "identical")):
         with replay(bundle(last_answer())) as r:
             first(ASKED, SimpleNamespace(tools=tools))

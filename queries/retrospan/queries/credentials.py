@@ -43,7 +43,8 @@ class Credentials:
             raise ConfigError(
                 f"{source} holds something that is not a token: only printable ASCII without spaces."
             )
-        return cls(text, *(environ.get(name, "").strip() for name in (CA, CERTIFICATE, KEY)), source)
+        authority, certificate, key = (environ.get(name, "").strip() for name in (CA, CERTIFICATE, KEY))
+        return cls(text, authority, certificate, key, source)
 
     @property
     def told(self) -> str:

@@ -101,7 +101,9 @@ def test_the_last_answer_is_told_once_where_the_client_made_its_calls_and_might_
 
 
 def test_a_prompt_that_nobody_tells_begins_the_history() -> None:
-    untold = {f"llm__input_messages__0__message__{leaf}": None for leaf in ("role", "content")}
+    untold: dict[str, Any] = {
+        f"llm__input_messages__0__message__{leaf}": None for leaf in ("role", "content")
+    }
     assert [given for given, _ in answers(rows(span([ASKED, *ROUNDS], **untold)))] == [1, 3, 5]
 
 

@@ -31,7 +31,9 @@ def take_rounds(places: SpanFields, span: NormalizedSpan) -> None:
         if not isinstance(value, str) or not _RESULTS.search(value):
             continue
         response = told_value(places.read(value))
-        for history in _histories(response) if isinstance(response, dict) else ():
+        if not isinstance(response, dict):
+            continue
+        for history in _histories(response):
             begins = _end_of_prompt(history, span.input)
             if begins and _are_rounds(history[begins:]):
                 span.input = span.input or history[:begins]
