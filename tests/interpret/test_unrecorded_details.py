@@ -54,6 +54,16 @@ def test_what_a_function_was_given_may_be_told_line_by_line() -> None:
         assert not same_arguments(other, asked)
 
 
+def test_arguments_may_be_told_each_as_a_text() -> None:
+    asked = {"city": "Oslo", "days": 2, "check": True, "at": [1, None]}
+    for text in ("[1, None]", "[1,null]"):
+        assert same_arguments({"city": "Oslo", "days": "2", "check": "True", "at": text}, asked)
+    for days in ("3", "two", 3, ["2"]):
+        assert not same_arguments({**asked, "days": days}, asked)
+    assert not same_arguments({"days": "2"}, asked)
+    assert not same_arguments({"days": 2}, {"days": "2"}), "what was asked as a text is one"
+
+
 def test_what_python_bound_by_name_is_told_among_options_of_the_frameworks() -> None:
     asked = {"city": "Oslo", "days": 2}
     nothings: tuple[object, ...] = ([], {})

@@ -24,8 +24,8 @@ def same_arguments(given: object, asked: object, depth: int = 3) -> bool:
     """Tell whether an execution's arguments are those asked for, or hold them.
 
     Frameworks unwrap the only argument (`"Oslo"` for `{"city": "Oslo"}`), wrap all of them (`{"kwargs": {…}}`,
-    `{"input_str": "{'city': 'Oslo'}"}`), tell how Python bound them (`{"args": [], "city": "Oslo", "check": true}`) or
-    write each as a line (`["city: Oslo"]`).
+    `{"input_str": "{'city': 'Oslo'}"}`), tell how Python bound them (`{"args": [], "city": "Oslo", "check": true}`), write
+    each as a line (`["city: Oslo"]`) or as a text (`{"days": "2"}`).
     """
     if given == asked:
         return True
@@ -35,7 +35,9 @@ def same_arguments(given: object, asked: object, depth: int = 3) -> bool:
             return True
     if not depth or not asked:
         return False
-    if isinstance(asked, dict) and (_are_lines_of(given, asked) or _are_bound(given, asked)):
+    if isinstance(asked, dict) and (
+        _are_lines_of(given, asked) or _are_bound(given, asked) or _are_printed(given, asked)
+    ):
         return True
     if isinstance(asked, dict) and (places := _in_places(given)) is not None:
         # A function of a framework is given its arguments as the first, and then what else it may want.
@@ -71,6 +73,22 @@ def _are_bound(given: object, asked: dict[str, object]) -> bool:
         and "args" not in asked
         and asked.items() <= given.items()
     )
+
+
+def _are_printed(given: object, asked: dict[str, object]) -> bool:
+    """Tell whether what was given is told with each value as the text of it."""
+    return (
+        isinstance(given, dict)
+        and given.keys() == asked.keys()
+        and all(
+            told == asked[name] or (not isinstance(asked[name], str) and told in _texts_of(asked[name]))
+            for name, told in given.items()
+        )
+    )
+
+
+def _texts_of(value: object) -> tuple[str, str]:
+    return str(value), write_json(value)
 
 
 def _in_places(given: object) -> list[object] | None:
