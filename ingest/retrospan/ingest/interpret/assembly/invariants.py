@@ -60,6 +60,7 @@ from retrospan.ingest.interpret.assembly.run_invariants import (
     request_models,
     returned_answers,
 )
+from retrospan.ingest.interpret.assembly.served_requests import requests_served
 from retrospan.ingest.interpret.assembly.token_invariants import token_sums, totals_of_calls, unread_tokens
 from retrospan.ingest.interpret.assembly.turn_invariants import later_turns
 from retrospan.ingest.interpret.spans.parse_issues import ParseIssue
@@ -125,6 +126,7 @@ INVARIANTS: tuple[tuple[str, Invariant], ...] = (
     (_ERRORS, refused_results),
     (_NO_ANSWER, unanswered_ends),
     (_ANY, later_turns),
+    (_ANY, requests_served),
 )
 
 
