@@ -147,3 +147,22 @@ def test_what_is_around_an_agent_that_went_on_after_a_tool_had_failed_only_repea
     assert run(answering(6), failing_agent="TimeoutError") == ["tool 1", "run error"]
     assert run(repeats(answering(6))) == ["model 2", "tool 1", "run error"]
     assert run(answering(2)) == ["tool 1", "run error"], "it was answered before"
+
+
+def test_a_span_that_only_tells_the_error_of_the_one_before_it_is_no_act() -> None:
+    """As decorators make one that is called after the function that raised."""
+
+    def run(name: str, at: float = 3.0, message: str = LOCKED, **more: Any) -> list[str]:
+        asked = repeats(chat(1, [HI], name="chat"))
+        return failed(agent(error="Locked"), asked, repeats(chat(at, name=name, **more), message))
+
+    assert run("chat_error") == ["model 1", "run error"]
+    # Another name or error, the same name, as of another try, one before the other ended, one that tells of a request.
+    for other in (
+        run("complete_error"),
+        run("chat_error", message="no more credit"),
+        run("chat"),
+        run("chat_error", at=1.5),
+        run("chat_error", gen_ai__request__model="m"),
+    ):
+        assert other == ["model 1", "model 2", "run error"]

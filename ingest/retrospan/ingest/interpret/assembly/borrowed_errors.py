@@ -7,6 +7,9 @@ These did not fail, nor did what is around a model that answered. One that may h
 
 What is around an agent may repeat the error of a tool that it ran, as the first of a trace, though the agent went on, was
 answered and did not fail: then it did not fail either.
+
+A span that says nothing but an error, right after one beside it whose name it has with more behind it (`chat_error`), and
+which failed with just that, tells that one again, and is no act.
 """
 
 from __future__ import annotations
@@ -26,8 +29,9 @@ _KINDS = ("inference", "tool")
 
 def clear_borrowed_errors(tree: Tree) -> None:
     """Take failures from the spans that only repeat one, in place."""
-    failed = [span for span in tree.spans if span.failed and span.error_message]
-    _clear_above(tree, failed)
+    _clear_above(tree, _failed(tree))
+    _clear_retold(tree, _failed(tree))
+    failed = _failed(tree)
     if len(failed) <= _ACTS:
         return
     own = {span for span in failed if names_any(span.sent, EXCEPTIONS)}
@@ -52,6 +56,10 @@ def clear_borrowed_errors(tree: Tree) -> None:
         acts = [span for span in repeating if _began_after(span, first[_error(span)]) and _did(span)]
         if len(acts) >= _ACTS:
             _clear(tree, repeating, acts)
+
+
+def _failed(tree: Tree) -> list[NormalizedSpan]:
+    return [span for span in tree.spans if span.failed and span.error_message]
 
 
 def _clear_above(tree: Tree, failed: Sequence[NormalizedSpan]) -> None:
@@ -90,6 +98,40 @@ def _last_requests(tree: Tree) -> dict[NormalizedSpan, NormalizedSpan]:
 def _answered(request: NormalizedSpan | None, tool: NormalizedSpan) -> bool:
     """Tell whether a request was answered after a tool had failed."""
     return request is not None and not request.failed and _began_after(request, tool) and bool(request.output)
+
+
+def _clear_retold(tree: Tree, failed: Sequence[NormalizedSpan]) -> None:
+    """Take kind and failure from the spans that only tell the error of one beside them again."""
+    latest: dict[tuple[str, str, str], NormalizedSpan] = {}
+    for span in failed:
+        place = (*_error(span), span.sent.parent_span_id)
+        other = latest.get(place)
+        if (
+            other is not None
+            and span.sent.name != other.sent.name
+            and span.sent.name.startswith(other.sent.name)
+            and tree.parent(span) is tree.parent(other)
+            and 0 < other.sent.ended_at <= span.sent.started_at
+            and not _says_more(span)
+        ):
+            span.operation = "other"
+            span.failed, span.error_type, span.error_message = False, None, None
+            continue
+        latest[place] = span
+
+
+def _says_more(span: NormalizedSpan) -> bool:
+    return bool(
+        span.input
+        or span.output
+        or span.system
+        or span.request_model
+        or span.response_id
+        or span.tool_call_id
+        or span.has_arguments
+        or span.has_result
+        or span.tokens.input is not None
+    )
 
 
 def _began_after(span: NormalizedSpan, origin: NormalizedSpan) -> bool:
