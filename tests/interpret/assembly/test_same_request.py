@@ -131,5 +131,5 @@ def test_a_gateway_that_answers_under_the_name_it_was_asked_for_is_told_by_what_
     theirs = call(3, 2, 3, "client", response__id="r1", response__model="m-2026-01-31")
     theirs.parent_span_id = ours.span_id
     assert [row.response_model for row in calls(ours, theirs)] == ["m-2026-01-31"]
-    theirs.attributes["gen_ai.response.model"] = "n-2026-01-31"
+    theirs.attributes = {**theirs.attributes, "gen_ai.response.model": "n-2026-01-31"}
     assert [row.response_model for row in calls(ours, theirs)] == ["m"]

@@ -12,6 +12,8 @@ from retrospan.schemas import semconv
 
 #: The kind of a span.
 _SERVER = 2
+#: What a run that is nothing but such answers does not have.
+_ACTS = (*AROUND, "tool")
 #: How the paths of model APIs end, whatever stands before: an application has others.
 _OF_MODELS = re.compile(
     r"/chat/completions\Z|/v\d+/(?:completions|responses|messages)\Z|:(?:generate|streamGenerate)Content\Z"
@@ -22,7 +24,7 @@ _OF_MODELS = re.compile(
 def requests_served(run: AssembledRun) -> Iterator[ParseIssue]:
     """Yield the servers of a run that is nothing but answers to requests of others to a model's API."""
     servers = {span: path for span in run.tree.roots() if (path := _served(span)) is not None}
-    if not servers or any(span.operation in (*AROUND, "tool") for span in run.tree.spans):
+    if not servers or any(span.operation in _ACTS for span in run.tree.spans):
         return
     around = run.tree.around(call.span for call in run.calls.models)
     inside = run.tree.nearest(servers.__contains__)
