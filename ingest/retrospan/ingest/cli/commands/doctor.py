@@ -119,7 +119,8 @@ def _of_collector(arguments: argparse.Namespace) -> Iterator[Finding]:
     else:
         yield from check_running(page, warehouse.url)
         if page.get("now"):
-            yield machine.check_clock(str(page["now"]), float(page.get("clock_behind_seconds") or 0))
+            behind = page.get("clock_behind_seconds")
+            yield machine.check_clock(str(page["now"]), behind if isinstance(behind, float) else 0.0)
         if page.get("data") and settings.is_here(warehouse.url):
             yield settings.check_open_ports(page)
             yield from filter(None, [machine.check_private(Path(str(page["data"])))])
