@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import urllib.request
 from collections.abc import Iterator
 from pathlib import Path
@@ -48,6 +49,27 @@ def test_loading_again_ends_at_a_file_that_cannot_be_read_and_goes_on_once_it_is
     gone.write_bytes(content)
     assert keeper.loader.wait_loaded(6, 60.0), keeper.loader.failure
     assert keeper.loader.failure == ""
+    assert keeper.loader.stop(30.0)
+
+
+@pytest.mark.parametrize("left", [0.0, 0.5])
+def test_a_segment_that_was_truncated_while_it_is_read_costs_only_what_is_gone(
+    keeper: Keeper, left: float
+) -> None:
+    (newest,) = keeper.log.directory.glob("*.seg")
+    size = newest.stat().st_size
+    os.truncate(newest, int(size * left))
+    assert keeper.loader.reload_all() == 6
+    assert keeper.log.recovery.damaged_bytes > 0
+    assert keeper.log.recovery.reason.startswith(f"{newest.name}: bytes ")
+    damaged = keeper.log.recovery.damaged_bytes
+    keeper.send([agent_run("later", "ok")])
+    assert keeper.loader.wait_loaded(7, 60.0), keeper.loader.failure
+    assert keeper.rows("SELECT count() FROM raw_spans WHERE trace_id = {t:String}", t=trace_of("later")) == [
+        [2]
+    ]
+    assert keeper.log.recovery.damaged_bytes == damaged, "it is counted once"
+    assert keeper.rows("SELECT uniqExact(trace_id) FROM raw_spans") == [[7]], "rows that are there stay there"
     assert keeper.loader.stop(30.0)
 
 

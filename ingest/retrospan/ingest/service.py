@@ -67,6 +67,11 @@ class Service:
         return self._stopping.is_set()
 
     @property
+    def has_died(self) -> bool:
+        """Whether its thread ended though nobody asked it to: a fault of ours."""
+        return self._thread.ident is not None and not self._thread.is_alive() and not self.is_stopping
+
+    @property
     def has_more(self) -> bool:
         """Whether something is left that a stop with a timeout waits for."""
         return False

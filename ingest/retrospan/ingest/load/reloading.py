@@ -26,6 +26,9 @@ class Loading(Protocol):
     @property
     def is_stopping(self) -> bool: ...
 
+    @property
+    def has_died(self) -> bool: ...
+
     def wait_loaded(self, sequence: int, timeout: float) -> bool: ...
 
 
@@ -34,7 +37,7 @@ def wait_reloaded(loader: Loading, target: int, progress: Progress) -> None:
 
     Raises:
         SegmentUnreadable: a file of the log is gone, or cannot be read. The loader goes on trying.
-        WarehouseUnavailable: the collector stops.
+        WarehouseUnavailable: the collector stops, or loading ended by a fault of ours.
     """
     while not loader.wait_loaded(target, _LOOK_SECONDS):
         progress(loader.loaded_sequence, target)
@@ -42,6 +45,11 @@ def wait_reloaded(loader: Loading, target: int, progress: Progress) -> None:
             raise WarehouseUnavailable(
                 f"The collector is stopping; {loader.loaded_sequence} of {target} records were loaded again. "
                 "The rest follows at the next start."
+            )
+        if loader.has_died:
+            raise WarehouseUnavailable(
+                f"loading ended after {loader.loaded_sequence} of {target} records: {loader.failure}. "
+                "Restart the collector: it goes on from there"
             )
         if loader.unreadable >= _UNREADABLE_TIMES:
             raise SegmentUnreadable(

@@ -9,8 +9,9 @@ like a record, but it cannot also end where a real one does.
 from __future__ import annotations
 
 import mmap
+import os
 import re
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import NamedTuple
 
@@ -108,7 +109,7 @@ def extent_at(data: Buffer, start: int, end: int) -> Framed | None:
 
 def begins_with(descriptor: int, size: int) -> int | None:
     """Return the sequence of the whole record that a segment begins with; None when there is none."""
-    if size == 0:
+    if (size := _held(descriptor, size)) == 0:
         return None
     with mmap.mmap(descriptor, size, access=mmap.ACCESS_READ) as mapped, memoryview(mapped) as data:
         frame = framed_at(data, 0, size)
@@ -136,11 +137,24 @@ def ends_with(descriptor: int, size: int, sequence: int) -> bool:
 
 
 def survey(descriptor: int, *, first: int, before: int | None, size: int) -> Survey:
-    """Walk the first `size` bytes of a segment whose sequences lie from `first` up to, not including, `before`."""
-    if size == 0:
-        return Survey(0, None, [], 0)
-    with mmap.mmap(descriptor, size, access=mmap.ACCESS_READ) as mapped, memoryview(mapped) as data:
-        return _walk(data, size, first, before)
+    """Walk the first `size` bytes of a segment whose sequences lie from `first` up to, not including, `before`.
+
+    What the file does not hold any more, because somebody truncated it, is damaged.
+    """
+    held = _held(descriptor, size)
+    if held == 0:
+        return Survey(0, None, [(0, size)] if size else [], 0)
+    with mmap.mmap(descriptor, held, access=mmap.ACCESS_READ) as mapped, memoryview(mapped) as data:
+        found = _walk(data, held, first, before)
+    if held == size:
+        return found
+    start = found.bad.pop()[0] if found.bad and found.bad[-1][1] == held else held
+    return replace(found, bad=[*found.bad, (start, size)])
+
+
+def _held(descriptor: int, size: int) -> int:
+    """Return how many of the first bytes there are: what is mapped beyond the end of a file ends the process."""
+    return min(size, os.fstat(descriptor).st_size)
 
 
 def _walk(data: Buffer, size: int, first: int, before: int | None) -> Survey:

@@ -141,9 +141,14 @@ class SegmentReader:
         segment = part.segment
         with self._opened(segment) as descriptor:
             found = survey(descriptor, first=segment.first, before=part.before, size=part.size).bad
-        self._recovery.note_damage(segment, [each for each in found if each not in segment.bad])
+        self._recovery.note_damage(segment, newly_bad(found, segment.bad))
         segment.bad = found
         self._cursors.clear()
+
+
+def newly_bad(found: list[tuple[int, int]], known: list[tuple[int, int]]) -> list[tuple[int, int]]:
+    """Return the damaged ranges of which nothing was known: one that grew was told when it was smaller."""
+    return [(start, end) for start, end in found if not any(a < end and start < b for a, b in known)]
 
 
 def _past(bad: list[tuple[int, int]], at: int) -> int:

@@ -16,7 +16,7 @@ from retrospan.ingest.log.archive import DIRECTORY, opened, pack
 from retrospan.ingest.log.recovery import Recovery
 from retrospan.ingest.log.rewrite import Rewritten
 from retrospan.ingest.log.segment import Segment, survey
-from retrospan.ingest.log.segment_reader import Chunk, Readable, SegmentReader
+from retrospan.ingest.log.segment_reader import Chunk, Readable, SegmentReader, newly_bad
 from retrospan.ingest.log.tombstones import Tombstones
 from retrospan.schemas.errors import SegmentUnreadable
 
@@ -199,7 +199,7 @@ class SegmentedLog:
         """Leave a segment plain. Damage that came after its records were loaded is told here, and nowhere before."""
         with self._reading:
             self._unfit.add(segment.first)
-            self.recovery.note_damage(segment, [each for each in bad if each not in segment.bad])
+            self.recovery.note_damage(segment, newly_bad(bad, segment.bad))
             segment.bad = bad
 
     def _sealed(self) -> list[Segment]:
