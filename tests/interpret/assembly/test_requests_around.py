@@ -123,9 +123,11 @@ def test_a_function_around_what_is_around_several_requests_is_no_request_either(
     outer = chat(1, (), "Snow.", takes=30, gen_ai__request__model="m")
     inner = chat(2, (), LOOK, "Snow.", takes=20, inside=outer.span_id, gen_ai__usage__input_tokens=110)
     requests = [
-        chat(3, [HI], LOOK, inside=inner.span_id, gen_ai__usage__input_tokens=10),
+        chat(3, [HI], LOOK, inside=inner.span_id, gen_ai__usage__input_tokens=10, gen_ai__response__id="r1"),
         tool(5, "weather", result="snow", gen_ai__tool__call__id="c2", inside=inner.span_id),
-        chat(8, [HI, HANDED], "Snow.", inside=inner.span_id, gen_ai__usage__input_tokens=100),
+        chat(
+            8, [HI], "Snow.", inside=inner.span_id, gen_ai__usage__input_tokens=100, gen_ai__response__id="r2"
+        ),
     ]
     assert answered(outer, inner, *requests) == [requests[0].span_id, requests[2].span_id]
     assert rows(agent(), outer, inner, *requests).runs[0].input_tokens == 110

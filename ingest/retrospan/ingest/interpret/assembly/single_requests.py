@@ -73,7 +73,7 @@ def _requests(
         if others and (_comes_before(span, others, executed) or _has_answered(span, others, ran)):
             requests[span] = (span, _joined([[span], *(own for _, own in inner)]))
             continue
-        # What is right inside may be around several itself, if more of them than one tell what only a request does.
+        # What is right inside may be around several itself: then so is this one.
         is_around = any(one not in below[span] and _are_several(own) for one, own in inner)
         if is_around or len(inner) > 1 or any(_only_wraps(span, one) for one, _ in inner):
             answering = [one for one, _ in inner if not one.failed]
@@ -99,9 +99,9 @@ def _requests(
 
 
 def _are_several(requests: list[NormalizedSpan]) -> bool:
-    """Tell whether more than one of these has a prompt and tokens, or the id of a response."""
-    counted = (span.response_id or span.tokens.input is not None for span in requests if span.input)
-    return sum(map(bool, counted)) > 1
+    """Tell whether responses have different ids, or one request failed beside those that were answered."""
+    ended = {span.response_id or "failed" for span in requests if span.response_id or span.failed}
+    return len(ended) > 1
 
 
 def _comes_before(outer: NormalizedSpan, inner: list[NormalizedSpan], executed: AbstractSet[str]) -> bool:
