@@ -14,8 +14,11 @@ import pytest
 from replay.recorded import ANSWER, QUESTION, asks, bundle, model_call, tells, text, tool_call
 
 from retrospan.exporter.replay import replay
+from retrospan.exporter.replay.new_record import NewRecord
+from retrospan.exporter.replay.wire.answered import Answered
+from retrospan.exporter.replay.wire.form import Asked
 from retrospan.schemas.bundle.container import read_bundle, write_bundle
-from retrospan.schemas.bundle.form import CallError, ModelCall
+from retrospan.schemas.bundle.form import Bundle, CallError, ModelCall
 
 #: What asks within Google's client, with the names that its functions have.
 CLIENT = """
@@ -119,3 +122,26 @@ def test_a_request_that_failed_was_answered_with_nothing(client: Callable[..., s
     with replay(bundle(failed)) as r, pytest.raises(Exception, match="400"):
         client(ASKED, {"get_weather": weather})
     assert r.report.verdict == "identical"
+
+
+def test_a_record_that_was_made_request_by_request_leaves_out_none(client: Callable[..., str]) -> None:
+    """As `golden update` makes one: what was really answered, and what an older record of that kind answered."""
+    request = Asked(
+        form="gemini",
+        model="gpt-4o-mini",
+        streamed=False,
+        system=[{"type": "text", "content": "You are Orla."}],
+        messages=[text("user", QUESTION)],
+        tools=None,
+        parameters={},
+    )
+    answered = Answered(messages=(text("assistant", ANSWER),), id=None, model=None, reasons=(), usage={})
+    outcome: ModelCall | Answered = answered
+    for _ in range(2):
+        record = NewRecord()
+        record.model("k", request, outcome)
+        made = record.run(bundle(last_answer()).runs[0])
+        with replay(Bundle(made_by="a test", rules=None, runs=(made,))) as r:
+            client(ASKED, {"get_weather": weather})
+        assert r.report.verdict == "identical"
+        (outcome,) = made.model_calls()

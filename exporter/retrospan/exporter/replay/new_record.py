@@ -69,12 +69,13 @@ class NewRecord:
                 "error",
                 "provider",
                 "operation",
+                "tells_rounds",
             )
             call = replace(call, **{name: getattr(outcome, name) for name in names})
         elif isinstance(outcome, Answered):
             call = replace(
                 call, answer=outcome.messages, response_id=outcome.id, response_model=outcome.model,
-                finish_reasons=outcome.reasons, usage=outcome.usage,
+                finish_reasons=outcome.reasons, usage=outcome.usage, tells_rounds=True,
             )  # fmt: skip
         else:
             call = replace(call, error=outcome)

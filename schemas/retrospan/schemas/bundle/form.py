@@ -52,7 +52,8 @@ class ModelCall:
     usage: Mapping[str, int] = field(default_factory=dict[str, int])
     streamed: bool | None = None
     tells_rounds: bool | None = None
-    """True where the response on record tells what its client asked by itself before it, or that this was nothing."""
+    """True where the record tells what the client asked by itself before this, or that it was nothing: in the response, or as each request was
+    taken down."""
     error: CallError | None = None
     key: str = ""
     replayable: bool = True
