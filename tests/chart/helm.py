@@ -89,13 +89,15 @@ class Helm:
             self._made[key] = self.upgrades([values], kubernetes=kubernetes)[0]
         return deepcopy(self._made[key])
 
-    def upgrades(self, values: Sequence[Values], *, kubernetes: str = "1.37") -> list[Release]:
+    def upgrades(
+        self, values: Sequence[Values], *, kubernetes: str = "1.37", release: str = "trace"
+    ) -> list[Release]:
         """Install with the first values, upgrade with each of the others.
 
         Raises:
             Refused: the values are not of the schema, or the chart refuses them.
         """
-        order = {"do": "render", "chart": str(CHART), "release": "trace", "kubernetes": kubernetes}
+        order = {"do": "render", "chart": str(CHART), "release": release, "kubernetes": kubernetes}
         return [_release(made) for made in self._told({**order, "values": list(values)})]
 
     def _told(self, order: Mapping[str, Any]) -> Any:

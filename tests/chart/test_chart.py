@@ -54,6 +54,17 @@ def test_every_object_is_of_kubernetes(helm: Helm, case: str, kubernetes: str) -
     assert all(re.fullmatch(r"[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?", name) for _, name in names)
 
 
+@pytest.mark.parametrize("name", ["7", "1e3", "0x1f", "9-lives", "a.b", "1.2", "x" * 53, f"{'x' * 39}.y"])
+def test_a_release_may_be_called_what_a_service_may_not(helm: Helm, name: str) -> None:
+    (release,) = helm.upgrades([{}], release=name)
+    assert [fault for one in release.everything for fault in faults(one, "1.37")] == []
+    names = [(one["kind"], one["metadata"]["name"]) for one in release.everything]
+    assert len(set(names)) == len(names)
+    assert all(re.fullmatch(r"[a-z]([-a-z0-9]{0,61}[a-z0-9])?", each) for _, each in names)
+    labels = [one["metadata"]["labels"] for one in release.everything]
+    assert {each["app.kubernetes.io/instance"] for each in labels} == {name}
+
+
 def test_the_schemas_refuse_what_is_not_of_kubernetes(helm: Helm) -> None:
     one = helm.install({}).of("StatefulSet")
     one["spec"]["template"]["spec"]["containers"][0]["livenesProbe"] = {}

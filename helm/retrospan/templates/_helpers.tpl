@@ -2,24 +2,27 @@
 {{- default .Chart.Name .Values.nameOverride | trunc 63 | trimSuffix "-" }}
 {{- end }}
 
-{{/* Short enough for the pod's ordinal, the claim's name and the suffixes of Jobs. */}}
+{{/*
+Short enough for the pod's ordinal, the claim's name and the suffixes of Jobs. The name of a Service begins with a letter
+and has no dot; that of a release may.
+*/}}
 {{- define "retrospan.fullname" -}}
-{{- if .Values.fullnameOverride }}
-{{- .Values.fullnameOverride | trunc 40 | trimSuffix "-" }}
-{{- else }}
+{{- $full := .Values.fullnameOverride }}
+{{- if not $full }}
 {{- $name := include "retrospan.name" . }}
-{{- if contains $name .Release.Name }}
-{{- .Release.Name | trunc 40 | trimSuffix "-" }}
-{{- else }}
-{{- printf "%s-%s" .Release.Name $name | trunc 40 | trimSuffix "-" }}
+{{- $full = ternary .Release.Name (printf "%s-%s" .Release.Name $name) (contains $name .Release.Name) }}
 {{- end }}
+{{- $full = $full | replace "." "-" }}
+{{- if regexMatch "^[0-9]" $full }}
+{{- $full = printf "r%s" $full }}
 {{- end }}
+{{- $full | trunc 40 | trimSuffix "-" }}
 {{- end }}
 
 {{/* What never changes from release to release: selectors are made of it. */}}
 {{- define "retrospan.selectors" -}}
-app.kubernetes.io/name: {{ include "retrospan.name" . }}
-app.kubernetes.io/instance: {{ .Release.Name }}
+app.kubernetes.io/name: {{ include "retrospan.name" . | quote }}
+app.kubernetes.io/instance: {{ .Release.Name | quote }}
 {{- end }}
 
 {{- define "retrospan.labels" -}}
