@@ -27,6 +27,7 @@ def keeper(warehouse: EmbeddedWarehouse, tmp_path: Path) -> Iterator[Keeper]:
     made.log.close()
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("how", ["missing", "a directory"])
 def test_loading_again_ends_at_a_file_that_cannot_be_read_and_goes_on_once_it_is_back(
     keeper: Keeper, how: str
@@ -52,7 +53,7 @@ def test_loading_again_ends_at_a_file_that_cannot_be_read_and_goes_on_once_it_is
     assert keeper.loader.stop(30.0)
 
 
-@pytest.mark.parametrize("left", [0.0, 0.5])
+@pytest.mark.parametrize("left", [pytest.param(0.0, marks=pytest.mark.long), 0.5])
 def test_a_segment_that_was_truncated_while_it_is_read_costs_only_what_is_gone(
     keeper: Keeper, left: float
 ) -> None:

@@ -85,6 +85,7 @@ def test_a_signal_that_another_thread_gets_ends_it_as_well(apart: Served, number
     assert apart.process.wait(120) == 0
 
 
+@pytest.mark.long
 def test_a_start_that_fails_while_the_warehouse_is_being_started_ends(tmp_path: Path) -> None:
     addresses = [word for port in ("--grpc", "--http", "--sql") for word in (port, "127.0.0.1:0")]
     failed = subprocess.run(

@@ -58,7 +58,8 @@ def test_a_run_of_two_thousand_calls(tmp_path: Path) -> None:
     assert (report.verdict, len(report.answered), len(report.results)) == ("identical", 1000, 1000)
 
 
-@pytest.mark.parametrize("stream", [False, pytest.param(True, marks=pytest.mark.long)])
+@pytest.mark.long
+@pytest.mark.parametrize("stream", [False, True])
 def test_an_answer_of_twenty_megabytes(tmp_path: Path, stream: bool) -> None:
     chance = random.Random(7)
     long = "".join(chance.choices("abcdefghij klmnop\n", k=20 << 20)).strip()

@@ -88,6 +88,7 @@ def test_a_run_is_replayed_and_no_tool_runs() -> None:
     assert agent.tools["get_weather"](city="Oslo") == {"temp_c": 20}
 
 
+@pytest.mark.long
 def test_a_file_is_replayed_a_hundred_times_the_same(tmp_path: Path) -> None:
     """Of two runs that diverge each goes its own way, every time."""
     for name, answer in (("a", "It snows."), ("b", "It rains.")):

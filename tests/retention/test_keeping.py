@@ -131,6 +131,7 @@ def test_holds_and_flags_survive_a_rebuild_and_deleted_runs_stay_deleted(keeper:
     assert keeper.runs() == [trace_of("flagged")]
 
 
+@pytest.mark.long
 def test_a_run_with_a_very_long_id_is_held_flagged_and_let_go(keeper: Keeper) -> None:
     run = "r/" + "ü" * 5000
     keeper.send([named_run(run)])

@@ -129,6 +129,7 @@ def test_traces_that_were_read_before_they_were_counted_are_counted_anew(
     assert _agree(views) == before
 
 
+@pytest.mark.long
 def test_in_any_order_and_at_any_time(
     recordings: dict[str, Recording], views: EmbeddedStore, interpreter: Interpreter
 ) -> None:

@@ -103,6 +103,7 @@ def test_what_a_dead_one_held_is_taken_over(
     assert time.monotonic() - began > LEASE / 2, "not before the leases of the dead have run out"
 
 
+@pytest.mark.long
 def test_who_cannot_say_so_any_more_stops_before_others_may_begin(
     warehouse: EmbeddedWarehouse, store: EmbeddedStore
 ) -> None:

@@ -238,7 +238,18 @@ def test_the_questions_are_printed_on_demand(why: Ask) -> None:
     assert said.count(BROKE) >= 6 and "FROM failures" in said
 
 
-@pytest.mark.parametrize("run_id", [ALONE, BROKE, INSIDE, LOOPING, MANY, MISSENT, RUNNING, SILENT, STALE])
+@pytest.mark.parametrize(
+    "run_id",
+    [
+        MANY,
+        MISSENT,
+        STALE,
+        *(
+            pytest.param(each, marks=pytest.mark.long)
+            for each in (ALONE, BROKE, INSIDE, LOOPING, RUNNING, SILENT)
+        ),
+    ],
+)
 def test_every_sentence_of_a_told_run_has_its_rows(recorded: Recorded, run_id: str) -> None:
     session = session_of(recorded.url)
     report = report_of(Gathering(session, run_id).rows())

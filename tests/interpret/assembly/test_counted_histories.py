@@ -160,6 +160,7 @@ def test_two_that_ask_the_same_at_the_same_time_are_not_told_apart() -> None:
     assert runs(one, other, request("c", 3, (150, 20))) == [["a"], ["b"], ["c"]]
 
 
+@pytest.mark.long
 def test_traces_that_come_apart_are_read_together(store: EmbeddedStore, interpreter: Interpreter) -> None:
     spans = turn("abcd")
     come = [spans[at] for at in (2, 0, 3, 1)]

@@ -171,6 +171,7 @@ def test_it_is_one_run_in_the_warehouse_whatever_comes_first(
     assert read_in_pieces(store, interpreter, some) == [["c", ["a", "b", "c"], 2, 1]]
 
 
+@pytest.mark.long
 def test_an_agent_that_comes_last_takes_its_requests_in(
     store: EmbeddedStore, interpreter: Interpreter
 ) -> None:

@@ -150,7 +150,7 @@ def test_a_run_is_not_read_with_those_that_were_asked_and_answered_the_same(
 
 @pytest.mark.parametrize(
     "own_process",
-    [pytest.param(True, id="own-process"), pytest.param(False, id="one-process", marks=pytest.mark.long)],
+    [pytest.param(True, id="own-process", marks=pytest.mark.long), pytest.param(False, id="one-process")],
 )
 def test_a_turn_that_is_told_in_parts_and_whole_is_one_run_whatever_came_first(
     store: EmbeddedStore, warehouse: EmbeddedWarehouse, own_process: bool, monkeypatch: pytest.MonkeyPatch

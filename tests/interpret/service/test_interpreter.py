@@ -362,6 +362,7 @@ def test_a_turn_that_leaves_out_earlier_calls_has_them_from_the_run_before_whate
         assert canonical(store) == expected
 
 
+@pytest.mark.long
 def test_a_turn_whose_run_before_it_changed_is_read_again_though_nobody_could_note_it(
     store: EmbeddedStore, warehouse: EmbeddedWarehouse, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -77,7 +77,9 @@ def test_a_run_read_as_it_grows_has_the_rows_of_one_that_is_read_whole(
         pytest.param({}, 0, 3, 0 + 3 + 6, id="by-itself"),
         pytest.param({RUN_ID: "one"}, 0, 3, 0 + 3 + 6, id="names-a-run", marks=pytest.mark.long),
         # What leads elsewhere cannot be read by itself, and that is known from then on.
-        pytest.param({RUN_ID: "one"}, 1, 1, (1 + 3) + (1 + 3) + (1 + 6), id="leads-elsewhere"),
+        pytest.param(
+            {RUN_ID: "one"}, 1, 1, (1 + 3) + (1 + 3) + (1 + 6), id="leads-elsewhere", marks=pytest.mark.long
+        ),
     ],
 )
 def test_a_run_that_may_go_on_from_another_is_read_once_at_a_time(

@@ -47,15 +47,10 @@ def undisturbed(tmp_path_factory: pytest.TempPathFactory) -> tuple[Rows, Rows]:
     return rows(data, "first"), rows(data, "second")
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("point", "flipped"),
-    [
-        pytest.param("first", (), marks=pytest.mark.long),
-        ("amid", ()),
-        pytest.param(POINTERS[0], (), marks=pytest.mark.long),
-        pytest.param(POINTERS[1], OF_TRACES, marks=pytest.mark.long),
-        pytest.param("written", None, marks=pytest.mark.long),
-    ],
+    [("first", ()), ("amid", ()), (POINTERS[0], ()), (POINTERS[1], OF_TRACES), ("written", None)],
 )
 def test_readers_have_the_rows_of_one_reading_whenever_it_is_killed(
     tmp_path: Path, undisturbed: tuple[Rows, Rows], point: str, flipped: tuple[str, ...] | None

@@ -154,7 +154,13 @@ class NotedStore(WatchedStore):
 
 @pytest.mark.parametrize(
     "failing",
-    ["", pytest.param("canon_values", marks=pytest.mark.long), "canon_traces", "canon_runs"],
+    [
+        "",
+        *(
+            pytest.param(each, marks=pytest.mark.long)
+            for each in ("canon_values", "canon_traces", "canon_runs")
+        ),
+    ],
 )
 def test_pointers_are_written_when_all_other_rows_are_there(
     store: EmbeddedStore, warehouse: EmbeddedWarehouse, monkeypatch: MonkeyPatch, failing: str

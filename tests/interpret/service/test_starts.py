@@ -45,6 +45,7 @@ def test_what_comes_after_a_start_is_read_once_though_the_thread_connects_later(
         interpreter.stop()
 
 
+@pytest.mark.long
 def test_after_a_lost_connection_it_looks_again(
     recordings: dict[str, Recording],
     store: EmbeddedStore,

@@ -95,6 +95,7 @@ def test_after_a_crash_the_last_records_are_looked_at_again(
         again.stop()
 
 
+@pytest.mark.long
 def test_in_a_process_of_its_own_too(warehouse: EmbeddedWarehouse, store: EmbeddedStore) -> None:
     made, request = called()
     records = logs(request, stray(made.end_time_unix_nano)).SerializeToString()
