@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+import errno
+import os
 import time
 from pathlib import Path
+from typing import NoReturn
 
 import pytest
 
+from retrospan.ingest.doctor import directory
 from retrospan.ingest.doctor.directory import check_directory
+from retrospan.ingest.doctor.machine import check_sync
+from retrospan.ingest.durable_files import Files
 from retrospan.ingest.load.ledger import Batch, Ledger
 from retrospan.ingest.log.write_ahead_log import WriteAheadLog
 
@@ -105,3 +111,26 @@ def test_a_segment_that_cannot_be_read_is_named_and_the_others_are_looked_at(tmp
     assert [each.result for each in found] == ["failed", "ok"]
     assert found[0].said.startswith(f"log/{first.name} cannot be read: ")
     assert found[1].said == "2 of 3 segments read, 2 records; 0 in the archive"
+
+
+@pytest.mark.parametrize(
+    ("number", "way_out"),
+    [
+        (errno.EROFS, "mount the disk for writing, or have the doctor look at a copy"),
+        (errno.ENOSPC, "free some of the disk"),
+        (errno.EACCES, "run doctor as the collector's user"),
+    ],
+)
+def test_where_the_doctor_may_not_write_it_says_what_would_help(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, number: int, way_out: str
+) -> None:
+    def refuse(*_: object) -> NoReturn:
+        raise OSError(number, os.strerror(number))
+
+    WriteAheadLog.open(tmp_path / "log", low_water_bytes=0).close()
+    tmp_path.chmod(0o700)
+    monkeypatch.setattr(directory, "claim", refuse)
+    [found] = check_directory(tmp_path, engine=False)
+    assert (found.result, found.todo) == ("failed", way_out)
+    monkeypatch.setattr(Files, "create", refuse)
+    assert check_sync(tmp_path).todo == way_out

@@ -10,7 +10,7 @@ from itertools import zip_longest
 from pathlib import Path
 
 from retrospan.ingest.doctor.finding import Finding, failed, ok, warning
-from retrospan.ingest.doctor.machine import check_arrival
+from retrospan.ingest.doctor.machine import check_arrival, way_out
 from retrospan.ingest.doctor.running import check_migrations, check_quarantine, check_tables
 from retrospan.ingest.load import checking
 from retrospan.ingest.load.ledger import Ledger
@@ -49,9 +49,7 @@ def check_directory(data: Path, *, engine: bool) -> Iterator[Finding]:
         )
         return
     except OSError as error:
-        yield failed(
-            "data", f"{data} cannot be opened: {error.strerror}", "run doctor as the collector's user"
-        )
+        yield failed("data", f"{data} cannot be opened: {error.strerror}", way_out(error))
         return
     with claimed:
         yield ok("data", f"{data.absolute()} is not in use")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import platform
 import statistics
@@ -13,7 +14,7 @@ from pathlib import Path
 from retrospan.ingest.compiled import is_compiled
 from retrospan.ingest.confinement import landlock_abi
 from retrospan.ingest.doctor.finding import Finding, failed, ok, warning
-from retrospan.ingest.durable_files import Files
+from retrospan.ingest.durable_files import NO_ROOM, Files
 from retrospan.ingest.log.tightening import open_to_others
 from retrospan.ingest.operating_system import ELSEWHERE, has_collectors, named
 
@@ -79,6 +80,15 @@ def check_private(directory: Path) -> Finding | None:
     )
 
 
+def way_out(error: OSError) -> str:
+    """Return what to do where the doctor may not write."""
+    if error.errno == errno.EROFS:
+        return "mount the disk for writing, or have the doctor look at a copy"
+    if error.errno in NO_ROOM:
+        return "free some of the disk"
+    return "run doctor as the collector's user"
+
+
 def check_sync(directory: Path, files: Files | None = None) -> Finding:
     """Return how long the disk takes to make 4 KiB durable, in a file of its own that is removed."""
     files = files or Files()
@@ -90,7 +100,7 @@ def check_sync(directory: Path, files: Files | None = None) -> Finding:
         return warning(
             "sync",
             f"not measured: {place} cannot be written ({error.strerror})",
-            "run doctor as the collector's user",
+            way_out(error),
         )
     took: list[float] = []
     try:
