@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 from exporter.conftest import MakePipeline
+from exporter.programs import SPAN, agent
 from exporter.test_delivery import lines, numbered, record
-from exporter.test_processes import SPAN, agent
 from fix_collector import Served
 from ports import unused_port
 

@@ -10,8 +10,8 @@ import sys
 from pathlib import Path
 
 import pytest
+from exporter.programs import agent, finished
 from exporter.receiver import Receiver, attributes
-from exporter.test_processes import agent, finished
 
 from retrospan.schemas import attributes as names
 

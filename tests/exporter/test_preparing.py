@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 from exporter.conftest import MakePipeline
+from exporter.programs import SPAN, agent, finished
 from exporter.receiver import Receiver
 from exporter.test_delivery import lines, record
-from exporter.test_processes import SPAN, agent, finished
 
 from retrospan.exporter.delivery.answers import Answer, Transport
 from retrospan.exporter.delivery.http import HttpTransport

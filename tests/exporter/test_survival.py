@@ -15,8 +15,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from exporter.programs import SPAN, agent, finished
 from exporter.receiver import TAKEN, Receiver, Reply, attributes
-from exporter.test_processes import SPAN, agent, finished
 
 from retrospan.exporter.delivery.spool import Spool
 from retrospan.schemas import attributes as names

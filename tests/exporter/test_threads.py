@@ -6,9 +6,9 @@ import threading
 
 import pytest
 from exporter.conftest import MakePipeline
+from exporter.programs import SPAN, agent, finished
 from exporter.receiver import Receiver, attributes
 from exporter.test_delivery import lines, record
-from exporter.test_processes import SPAN, agent, finished
 
 from retrospan.exporter.delivery import notices
 

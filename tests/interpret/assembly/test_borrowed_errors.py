@@ -136,17 +136,19 @@ def test_a_step_without_a_model_that_answered_failed_as_its_tool_did() -> None:
 def test_what_is_around_an_agent_that_went_on_after_a_tool_had_failed_only_repeats_its_error() -> None:
     """The first error of a trace, at its root; the agent inside it was answered, and does not say that it failed."""
 
-    def run(answer: Span, *, failing_agent: str = "", root: str = LOCKED) -> list[str]:
+    def run(*answers: Span, failing_agent: str = "", root: str = LOCKED) -> list[str]:
         workflow = repeats(act("invoke_workflow", 0, takes=50, span_id=f"{2:016x}", parent_span_id=""), root)
         inner = agent(takes=40, error=failing_agent, parent_span_id=workflow.span_id)
         fails = repeats(tool(3, arguments={"n": 1}, gen_ai__tool__call__id="c1"))
-        return failed(workflow, inner, asking(1), fails, answer)
+        return failed(workflow, inner, asking(1), fails, *answers)
 
     assert run(answering(6)) == ["tool 1"]
     assert run(answering(6), root="no more credit") == ["tool 1", "run error"]
     assert run(answering(6), failing_agent="TimeoutError") == ["tool 1", "run error"]
     assert run(repeats(answering(6))) == ["model 2", "tool 1", "run error"]
     assert run(answering(2)) == ["tool 1", "run error"], "it was answered before"
+    again = repeats(tool(8, arguments={"n": 2}, gen_ai__tool__call__id="c2"))
+    assert run(answering(6), again) == ["tool 1", "tool 2", "run error"], "of the second nobody was told"
 
 
 def test_a_span_that_only_tells_the_error_of_the_one_before_it_is_no_act() -> None:

@@ -62,12 +62,13 @@ def _told_inside(tree: Tree, holding: Mapping[NormalizedSpan, Sequence[slice]]) 
     inner = [span for span in tree.spans if span.operation == "inference"]
     nearest = tree.nearest(holding.__contains__)
     found = tree.around(span for span in inner if span not in nearest or not nearest[span].retold)
+    said = {outer: said_within(outer) for outer in holding if outer.retold}
     for span in inner:
         outer = nearest.get(span)
-        if outer is not None and outer.retold:
-            said = said_within(outer)
-            if not span.output or any(agree(span.output, said[answer]) for answer in holding[outer]):
-                found.add(outer)
+        if outer is None or outer not in said or outer in found:
+            continue
+        if not span.output or any(agree(span.output, said[outer][answer]) for answer in holding[outer]):
+            found.add(outer)
     return found
 
 

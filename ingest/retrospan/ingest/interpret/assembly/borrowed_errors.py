@@ -9,7 +9,7 @@ What is around an agent may repeat the error of a tool that it ran, as the first
 answered and did not fail: then it did not fail either.
 
 A span that says nothing but an error, right after one beside it whose name it has with more behind it (`chat_error`), and
-which failed with just that, tells that one again, and is no act.
+which failed with just that, tells that one again, and is not an act.
 """
 
 from __future__ import annotations
@@ -71,16 +71,20 @@ def _clear_above(tree: Tree, failed: Sequence[NormalizedSpan]) -> None:
         if tools and span.operation not in _KINDS and not names_any(span.sent, EXCEPTIONS)
     }
     last = _last_requests(tree) if repeating else {}
-    for tool in tools:
-        error, agent = _error(tool), None
+    # One tool after which nobody was answered is enough for what is around it to have failed with it.
+    borrowed, own = set[NormalizedSpan](), set[NormalizedSpan]()
+    for tool in tools if repeating else ():
+        error, agent, is_stopped = _error(tool), None, False
         for above in tree.ancestors(tool):
-            if above.failed:
-                # What failed on the way keeps those around it failed.
-                if repeating.get(above) != error or agent is None or not _answered(last.get(agent), tool):
-                    break
-                above.failed, above.error_type, above.error_message = False, None, None
+            if repeating.get(above) == error:
+                is_stopped = is_stopped or agent is None or not _answered(last.get(agent), tool)
+                (own if is_stopped else borrowed).add(above)
+            elif above.failed:
+                is_stopped = True
             elif agent is None and above.operation == "agent" and above.sent.ended_at > 0:
                 agent = above
+    for span in borrowed - own:
+        span.failed, span.error_type, span.error_message = False, None, None
 
 
 def _last_requests(tree: Tree) -> dict[NormalizedSpan, NormalizedSpan]:

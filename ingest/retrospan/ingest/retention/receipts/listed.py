@@ -31,7 +31,7 @@ class PlanMark:
         """Raise BadRequest for anything but what a plan printed."""
         if (found := _FORM.fullmatch(text.strip())) is None:
             raise BadRequest(
-                f"'{text[:80]}' is not what a plan printed behind 'plan': copy it whole from `retrospan retention plan`."
+                f"'{text[:80]}' is not what a plan printed behind --plan: copy it whole from `retrospan retention plan`."
             )
         return cls(int(found[1]), int(found[2]), found[3])
 

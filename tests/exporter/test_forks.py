@@ -1,0 +1,143 @@
+"""Children of whole agents: forked plainly, in the middle of a block, by multiprocessing, while the exporter works."""
+
+from __future__ import annotations
+
+import signal
+
+from exporter.programs import SPAN, agent, finished
+from exporter.receiver import Receiver
+
+
+def test_forked_children_send_what_is_theirs_and_nothing_of_the_parents(receiver: Receiver) -> None:
+    """As gunicorn with --preload does: set up, spans, fork, spans on both sides; both end by themselves."""
+    _, err = finished(
+        agent(
+            SPAN
+            + """
+import os, sys, warnings
+warnings.simplefilter("ignore")
+from retrospan.exporter import instrument
+made = instrument()
+span("before the fork")
+children = []
+for number in range(3):
+    pid = os.fork()
+    if not pid:
+        span(f"child {number}")
+        sys.exit(0)
+    children.append(pid)
+span("parent")
+for pid in children:
+    assert os.waitpid(pid, 0)[1] == 0
+""",
+            receiver,
+            RETROSPAN_EXPORTER_DELAY_SECONDS="5",
+        )
+    )
+    assert sorted(receiver.names()) == ["before the fork", "child 0", "child 1", "child 2", "parent"]
+    assert err == ""
+
+
+FORK_IN_A_BLOCK = """
+import os, sys
+from retrospan.exporter import instrument, run, step
+made = instrument()
+def fork_and_fail():
+    with run("boss"), step("outer"):
+        pid = os.fork()
+        if not pid:
+            with step("in child"): pass
+            raise SystemExit(3)
+        assert os.waitpid(pid, 0)[1] == 3 << 8
+        assert made.flush(20)
+        END
+END = ...
+"""
+
+
+def test_a_child_that_leaves_the_block_it_was_forked_in_does_not_end_the_spans_of_it(
+    receiver: Receiver,
+) -> None:
+    """The process that began them does, or nobody: where it is killed they are open."""
+    code = FORK_IN_A_BLOCK.replace("END = ...", "fork_and_fail()")
+    finished(agent(code.replace("        END", "        pass"), receiver))
+    assert sorted(receiver.names()) == ["in child", "invoke_agent boss", "outer"]
+    receiver.got.clear()
+    finished(agent(code.replace("        END", "        os.kill(os.getpid(), 9)"), receiver), -signal.SIGKILL)
+    assert receiver.names() == ["in child"]
+
+
+def test_a_child_that_goes_on_alone_ends_the_spans_of_the_process_that_left(receiver: Receiver) -> None:
+    """As one that becomes a daemon does."""
+    code = """
+import os, time
+from retrospan.exporter import instrument, run
+made = instrument()
+parent = os.getpid()
+ready, told = os.pipe()
+with run("daemon"):
+    if os.fork():
+        os.read(ready, 1)
+        os._exit(0)
+    os.write(told, b"x")
+    while os.getppid() == parent:
+        time.sleep(0.01)
+assert made.flush(20)
+"""
+    finished(agent(code, receiver))
+    assert receiver.names() == ["invoke_agent daemon"]
+
+
+def test_children_of_multiprocessing_deliver_at_their_end(receiver: Receiver) -> None:
+    """They end without atexit."""
+    code = (
+        SPAN
+        + """
+import multiprocessing, sys, warnings
+warnings.simplefilter("ignore")
+from retrospan.exporter import instrument
+instrument()
+for method in ("fork",):
+    children = [multiprocessing.get_context(method).Process(target=span, args=(f"{method} {n}",)) for n in range(2)]
+    for child in children:
+        child.start()
+    for child in children:
+        child.join()
+        assert child.exitcode == 0
+"""
+    )
+    _, err = finished(agent(code, receiver, RETROSPAN_EXPORTER_DELAY_SECONDS="5"))
+    assert sorted(receiver.names()) == ["fork 0", "fork 1"]
+    assert err == ""
+
+
+def test_a_fork_while_the_exporter_works_never_hangs(receiver: Receiver) -> None:
+    finished(
+        agent(
+            SPAN
+            + """
+import os, sys, threading, warnings
+warnings.simplefilter("ignore")
+from retrospan.exporter import instrument
+made = instrument()
+stop = threading.Event()
+def busy():
+    tracer = trace.get_tracer("busy")
+    while not stop.is_set():
+        tracer.start_span("busy").end()
+threading.Thread(target=busy, daemon=True).start()
+for number in range(10):
+    pid = os.fork()
+    if not pid:
+        made._pipeline.flush(0)
+        tracer = made.provider.get_tracer("agent").start_span(f"child {number}").end()
+        os._exit(0 if made.flush(20) else 1)
+    assert os.waitpid(pid, 0)[1] == 0, number
+stop.set()
+""",
+            receiver,
+            RETROSPAN_EXPORTER_DELAY_SECONDS="0.01",
+        )
+    )
+    names = [name for name in receiver.names() if name != "busy"]
+    assert sorted(names) == sorted(f"child {number}" for number in range(10))
