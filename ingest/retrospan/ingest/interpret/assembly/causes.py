@@ -10,8 +10,8 @@ from typing import NamedTuple
 from retrospan.ingest.interpret.normalize.message import Message, Part, parts_of
 from retrospan.ingest.interpret.normalize.normalized_span import NormalizedSpan
 from retrospan.ingest.interpret.normalize.qualified_ids import is_unique
+from retrospan.ingest.interpret.spans.span import CLIENT, SERVER
 
-_SERVER, _CLIENT = 2, 3
 #: Characters of an answer by which it is known again.
 _SHORTEST = 8
 
@@ -70,7 +70,7 @@ class Causes:
                 continue
             own, around = span.sent, outer.sent
             yield Order(outer, around.started_at, span, own.started_at)
-            if (own.kind, around.kind) == (_SERVER, _CLIENT) and around.ended_at and not outer.failed:
+            if (own.kind, around.kind) == (SERVER, CLIENT) and around.ended_at and not outer.failed:
                 yield Order(span, own.started_at, outer, around.ended_at, own.ended_at)
 
     def _called(self) -> Iterator[Order]:

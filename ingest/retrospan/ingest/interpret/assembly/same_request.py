@@ -9,12 +9,11 @@ from retrospan.ingest.interpret.assembly.by_time import ByTime
 from retrospan.ingest.interpret.assembly.tree import Tree
 from retrospan.ingest.interpret.normalize.completion import agree
 from retrospan.ingest.interpret.normalize.normalized_span import NormalizedSpan
+from retrospan.ingest.interpret.spans.span import SERVER
 from retrospan.schemas import semconv
 
 #: Requests after one among which another telling of it is looked for.
 NEAR = 8
-#: The kind of a span.
-_SERVER = 2
 Complete = Callable[[NormalizedSpan, NormalizedSpan], None]
 
 
@@ -152,7 +151,7 @@ def _are_beside(tree: Tree, one: NormalizedSpan, other: NormalizedSpan) -> bool:
     if service != _service(other):
         while (above := tree.parent(at)) is not None and _service(above) == service:
             at = above
-        at = at if at.sent.kind == _SERVER else one
+        at = at if at.sent.kind == SERVER else one
     return tree.parent(at) is tree.parent(other) and at.sent.parent_span_id == other.sent.parent_span_id
 
 

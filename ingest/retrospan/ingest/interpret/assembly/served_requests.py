@@ -8,10 +8,9 @@ from collections.abc import Iterator
 from retrospan.ingest.interpret.assembly.assembled_run import AROUND, AssembledRun
 from retrospan.ingest.interpret.normalize.normalized_span import NormalizedSpan
 from retrospan.ingest.interpret.spans.parse_issues import ParseIssue, issue
+from retrospan.ingest.interpret.spans.span import SERVER
 from retrospan.schemas import semconv
 
-#: The kind of a span.
-_SERVER = 2
 #: What a run that is nothing but such answers does not have.
 _ACTS = (*AROUND, "tool")
 #: How the paths of model APIs end, whatever stands before: an application has others.
@@ -40,7 +39,7 @@ def requests_served(run: AssembledRun) -> Iterator[ParseIssue]:
 def _served(span: NormalizedSpan) -> str | None:
     """Return the path of the model API that a server's span answered."""
     sent = span.sent
-    if sent.kind != _SERVER or sent.parent_span_id:
+    if sent.kind != SERVER or sent.parent_span_id:
         return None
     told = (
         sent.attributes.get(semconv.URL_PATH),

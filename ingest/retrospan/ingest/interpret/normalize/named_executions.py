@@ -24,7 +24,8 @@ def named_executions(spans: Sequence[NormalizedSpan]) -> Iterator[int]:
     if not found:
         return
     known = {span.sent.span_id: span for span in spans}
-    yield from (place for place in found if _lies_in_request(spans[place], known))
+    nearest: dict[str, str] = {}
+    yield from (place for place in found if _kind_above(spans[place], known, nearest) == "inference")
 
 
 def tool_named(sent: Span) -> str | None:
@@ -47,11 +48,14 @@ def _is_named(span: NormalizedSpan) -> bool:
     )
 
 
-def _lies_in_request(span: NormalizedSpan, known: Mapping[str, NormalizedSpan]) -> bool:
-    """Tell whether the next span above of a known kind is a request to a model."""
-    passed = {span.sent.span_id}
+def _kind_above(span: NormalizedSpan, known: Mapping[str, NormalizedSpan], nearest: dict[str, str]) -> str:
+    """Return the operation of the next span above of a known kind, '' where there is none; noted for all on the way."""
+    passed = [span.sent.span_id]
     above = known.get(span.sent.parent_span_id)
-    while above is not None and above.operation == "other" and above.sent.span_id not in passed:
-        passed.add(above.sent.span_id)
+    while above is not None and above.operation == "other" and above.sent.span_id not in nearest:
+        nearest[above.sent.span_id] = ""  # until it is known; a circle ends here
+        passed.append(above.sent.span_id)
         above = known.get(above.sent.parent_span_id)
-    return above is not None and above.operation == "inference"
+    found = "" if above is None else nearest.get(above.sent.span_id, above.operation)
+    nearest.update(dict.fromkeys(passed, found))
+    return found

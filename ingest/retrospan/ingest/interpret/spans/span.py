@@ -10,6 +10,8 @@ Attributes = Mapping[str, object]
 
 #: OTLP span flags: whether the remote bit is known, and whether the parent lives in another process.
 HAS_IS_REMOTE, IS_REMOTE = 0x100, 0x200
+#: OTLP span kinds.
+SERVER, CLIENT = 2, 3
 #: In nanoseconds.
 MILLISECOND = 1_000_000
 
