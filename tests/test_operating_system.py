@@ -123,3 +123,32 @@ def test_where_a_collector_cannot_run_it_says_what_to_do(
     else:
         with pytest.raises(ConfigError, match="runs on Linux and macOS, and this is Windows"):
             operating_system.require_collectors()
+
+
+@pytest.mark.parametrize("kernel_tells", [True, False])
+def test_the_end_of_a_child_is_told_with_its_code(
+    kernel_tells: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if not kernel_tells:
+        monkeypatch.delattr(os, "pidfd_open", raising=False)
+    program = "input(); raise SystemExit(7)"
+    before = len(operating_system.descriptors())
+    with subprocess.Popen([sys.executable, "-c", program], stdin=subprocess.PIPE) as child:
+        assert child.stdin is not None
+        assert operating_system.wait_ended(child, 0.01) is None
+        child.stdin.write(b"\n")
+        child.stdin.close()
+        assert operating_system.wait_ended(child, 60) == 7
+        assert operating_system.wait_ended(child, 60) == 7
+    assert len(operating_system.descriptors()) == before
+
+
+def test_a_sandbox_that_does_not_know_the_call_has_its_child_waited_for(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def refuse(pid: int) -> int:
+        raise OSError(38, "Function not implemented")
+
+    monkeypatch.setattr(os, "pidfd_open", refuse, raising=False)
+    with subprocess.Popen([sys.executable, "-c", "raise SystemExit(7)"]) as child:
+        assert operating_system.wait_ended(child, 60) == 7

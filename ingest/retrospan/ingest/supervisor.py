@@ -19,7 +19,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 from retrospan.ingest.channel import Answer, Arguments, Channel, ChannelClosed, error_told
 from retrospan.ingest.config import Config
-from retrospan.ingest.operating_system import resident_bytes
+from retrospan.ingest.operating_system import resident_bytes, wait_ended
 from retrospan.ingest.priority import INTERPRETING, MERGING, lower_threads
 from retrospan.schemas.errors import RetrospanError, WarehouseUnavailable
 
@@ -222,9 +222,8 @@ class Supervisor:
         """Wait for the end of the process, or bring it about; why it ended."""
         assert self._process is not None
         while True:
-            try:
-                code = self._process.wait(_LOOK_SECONDS)
-            except subprocess.TimeoutExpired:
+            code = wait_ended(self._process, _LOOK_SECONDS)
+            if code is None:
                 if not self._condemned:
                     self._condemned = self._fault()
                 if self._condemned and not self._stopping:

@@ -12,6 +12,7 @@ import socket
 import ssl
 import threading
 from collections.abc import Awaitable, Callable, Iterable
+from contextlib import suppress
 from functools import partial
 from typing import Any
 
@@ -38,6 +39,8 @@ HANDSHAKE_SECONDS = 10.0
 #: Sends a refusal in the form of its port: the status and what is wrong.
 Refuse = Callable[[Scope, Send, int, str], Awaitable[None]]
 _LAST_SECONDS = 2.0
+#: How often it looks at its connections; uvicorn's own loop wakes ten times a second, with or without any.
+_LOOK_SECONDS = 1.0
 _SETTLING_SECONDS = 10.0
 
 
@@ -117,9 +120,9 @@ class HttpServer:
         return port
 
     def refuse(self, grace: float) -> None:
-        """Stop accepting, within a tenth of a second; requests in progress have `grace` seconds."""
+        """Stop accepting; requests in progress have `grace` seconds."""
         self._server.config.timeout_graceful_shutdown = max(1, round(grace))
-        self._server.should_exit = True
+        self._server.leave()
 
     def stop(self, grace: float) -> None:
         """Stop accepting, give requests in progress `grace` seconds to be answered, then cut what is left."""
@@ -135,9 +138,18 @@ class _Server(uvicorn.Server):
         super().__init__(config)
         self._settled = settled
         self._crowd = crowd
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._leaving = asyncio.Event()
+
+    def leave(self) -> None:
+        """Have it stop, from any thread."""
+        self.should_exit = True
+        if self._loop is not None:
+            with suppress(RuntimeError):  # closed: it has stopped already
+                self._loop.call_soon_threadsafe(self._leaving.set)
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
-        loop = asyncio.get_running_loop()
+        loop = self._loop = asyncio.get_running_loop()
         deadlines: dict[str, Any] = (
             {"ssl_handshake_timeout": HANDSHAKE_SECONDS, "ssl_shutdown_timeout": HANDSHAKE_SECONDS}
             if self.config.ssl is not None
@@ -155,10 +167,14 @@ class _Server(uvicorn.Server):
         ]
         self.started = True
 
-    async def on_tick(self, counter: int) -> bool:
-        if counter % 10 == 0:
-            self._crowd.look(asyncio.get_running_loop().time())
-        return await super().on_tick(counter)
+    async def main_loop(self) -> None:
+        loop = asyncio.get_running_loop()
+        # Each of these is for uvicorn the first of a second: it renews the date that answers carry.
+        while not await self.on_tick(0):
+            self._crowd.look(loop.time())
+            with suppress(TimeoutError):
+                async with asyncio.timeout(_LOOK_SECONDS):
+                    await self._leaving.wait()
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
         await super().shutdown(sockets)

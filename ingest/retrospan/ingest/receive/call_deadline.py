@@ -78,6 +78,7 @@ class ReadDeadline(Service):
         self._connections: dict[str, _Connection] = {}
         self._peers: dict[int, str] = {}
         self._lock = threading.Lock()
+        self._some_wait = threading.Event()
 
     def wait_for(self, call: Any) -> None:
         """Note that this thread is about to wait for the message of a call."""
@@ -91,6 +92,7 @@ class ReadDeadline(Service):
                 connection = self._connections[peer] = _Connection(self._budget.hold(), first)
             connection.calls[thread] = _Waiting(call, time.monotonic())
             self._peers[thread] = peer
+            self._some_wait.set()
 
     def arrived(self, size: int = 0) -> None:
         """Note that this thread waits no longer; its message has `size` bytes. Harmless when repeated."""
@@ -108,12 +110,20 @@ class ReadDeadline(Service):
             elif connection.hold.arrived:
                 connection.hold.arrived_whole(max(0, connection.hold.arrived - size))
 
+    def ask_to_stop(self) -> None:
+        """Have it end, without waiting for that."""
+        super().ask_to_stop()
+        self._some_wait.set()
+
     def run_once(self) -> None:
-        """Cancel the calls that have waited too long, and account for what comes in."""
-        if not self._connections:
-            return
-        now = time.monotonic()
+        """Cancel the calls that have waited too long, and account for what comes in; sleep while no call waits."""
+        self._some_wait.wait()
         with self._lock:
+            if not self._connections:
+                if not self.is_stopping:
+                    self._some_wait.clear()
+                return
+            now = time.monotonic()
             slow = {
                 peer: connection
                 for peer, connection in self._connections.items()

@@ -28,6 +28,7 @@ class Backlog:
         self._took = 0.0  # when a batch was taken, by the monotonic clock
         self._is_known = True  # False while what is unread is not known: the warehouse is away
         self._changed = threading.Condition()
+        self._woken = False
 
     def owns(self, tenant: str, run_id: str) -> bool:
         """Whether a run is this interpreter's just now."""
@@ -40,14 +41,19 @@ class Backlog:
             self._changed.notify_all()
 
     def wake(self) -> None:
-        """Have everybody look again who waits here."""
+        """Have everybody look again who waits here, or is about to."""
         with self._changed:
+            self._woken = True
             self._changed.notify_all()
 
-    def wait(self, seconds: float) -> None:
-        """Wait until something changes, for so long at most."""
+    def wait(self, seconds: float, idle_seconds: float) -> None:
+        """Wait until something changes: for so long at most, and while nothing is left to read for `idle_seconds`."""
         with self._changed:
-            self._changed.wait(seconds)
+            # What others pass on with a share is found by asking only.
+            is_idle = self._share is None and not self._pending()
+            if not self._woken and not self._noticed:
+                self._changed.wait(idle_seconds if is_idle else seconds)
+            self._woken = False
 
     def wait_idle(self, timeout: float) -> bool:
         """Wait until it is known that nothing is left to interpret; False when the time ran out first."""

@@ -40,6 +40,8 @@ _LOG = logging.getLogger("retrospan.interpret")
 
 #: How often the thread looks whether a trace has become due, in seconds.
 TICK_SECONDS = 0.1
+#: The same while none waits: what comes wakes the thread.
+IDLE_SECONDS = 1.0
 #: While the loader is far behind, one batch of runs is read in so many seconds: what is loaded can be asked for, what is
 #: not cannot, and interpreting would take most of the processor that loading needs. The runs wait in the warehouse.
 FLOOD_PATIENCE_SECONDS = 20.0
@@ -217,7 +219,7 @@ class Interpreter(Service):
             with self._lock:
                 self._runner.processes.stop()
         if not self._long.wait(TICK_SECONDS):
-            self._backlog.wait(TICK_SECONDS)
+            self._backlog.wait(TICK_SECONDS, IDLE_SECONDS)
 
     def failed(self, error: Exception) -> None:
         """Forget what is under way: it is found again with the next connection."""
