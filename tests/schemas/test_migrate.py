@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from typing import Any, cast
 
 import pytest
 
@@ -115,6 +116,62 @@ def test_what_the_table_logs_held_is_there_under_its_new_name_wherever_a_migrati
         [3, "there"],
     ]
     assert scratch.rows("EXISTS logs") == [[0]]
+
+
+class Dying:
+    """A store whose process dies after one statement: nothing that follows is carried out."""
+
+    def __init__(self, store: EmbeddedStore, last: str) -> None:
+        self._store = store
+        self._last = last
+        self._is_dead = False
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._store, name)
+
+    def command(self, statement: str, *arguments: Any) -> None:
+        if self._is_dead:
+            raise Killed
+        self._store.command(statement, *arguments)
+        self._is_dead = statement == self._last
+
+
+class Killed(BaseException):
+    """As kill -9 would end it."""
+
+
+LATER = [one for one in shipped() if one[0] >= 100]
+COLUMNS = "SELECT table, name, type FROM system.columns WHERE database = 'scratch' ORDER BY ALL"
+
+
+def upgrade_after_a_kill(scratch: EmbeddedStore, last: str) -> None:
+    """Upgrade from an older release in a process that dies after a statement, then in one that does not."""
+    Migrations(scratch, [one for one in shipped() if one[0] < 100]).apply()
+    tables = ("canon_runs", "canon_steps", "canon_model_calls", "canon_edges")
+    for table in tables:
+        scratch.command(f"INSERT INTO {table} (run_id) SELECT toString(number) FROM numbers(9)")
+    with pytest.raises(Killed):
+        Migrations(cast("EmbeddedStore", Dying(scratch, last))).apply()
+    Migrations(scratch).apply()
+    assert Migrations(scratch).pending() == []
+    for table in tables:
+        assert scratch.rows(f"SELECT uniqExact(run_id), count() FROM {table}") == [[9, 9]]
+    made = scratch.rows(COLUMNS)
+    for statement in ("DROP DATABASE scratch", "CREATE DATABASE scratch", "USE scratch"):
+        scratch.command(statement)
+    Migrations(scratch).apply()
+    assert made == scratch.rows(COLUMNS)
+
+
+def test_an_upgrade_killed_after_its_last_statement_is_taken_up_again(scratch: EmbeddedStore) -> None:
+    """A table that was laid out anew has gained columns by then: it cannot be laid out again from the same rows."""
+    upgrade_after_a_kill(scratch, LATER[-1][2])
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("number", range(0, len(LATER) - 1, 12))
+def test_an_upgrade_killed_after_any_statement_is_taken_up_again(scratch: EmbeddedStore, number: int) -> None:
+    upgrade_after_a_kill(scratch, LATER[number][2])
 
 
 def test_rows_from_before_stay_and_lie_smaller_once_they_are_merged(scratch: EmbeddedStore) -> None:

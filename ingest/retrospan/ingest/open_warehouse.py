@@ -25,7 +25,7 @@ from retrospan.ingest.warehouse.warehouse import Warehouse
 from retrospan.queries import catalogue
 from retrospan.schemas.engines import Form
 from retrospan.schemas.errors import RetrospanError, WarehouseUnavailable
-from retrospan.schemas.migrate import DATABASE, Migrations, shipped
+from retrospan.schemas.migrate import DATABASE, LAID_OUT_ANEW, Migrations, shipped
 from retrospan.schemas.store import Settings, Store
 
 #: How long /health waits for a server that says nothing.
@@ -34,7 +34,6 @@ _CREATED = re.compile(r"CREATE (?:TABLE|MATERIALIZED VIEW) IF NOT EXISTS (\w+)")
 _DROPPED = re.compile(r"^DROP TABLE IF EXISTS (\w+)", re.MULTILINE)
 _REPEATABLE = re.compile(r"CREATE (?:\w+ )*IF NOT EXISTS|CREATE OR REPLACE")
 _ALTERED = re.compile(r"^ALTER TABLE (\w+)", re.MULTILINE)
-_LAID_OUT_ANEW = re.compile(r"CREATE OR REPLACE TABLE (\w+)")
 
 
 class OpenWarehouse(Warehouse, Protocol):
@@ -260,7 +259,7 @@ def _restore(store: Store, form: Form) -> None:
 def _is_run_again(statement: str, there: set[str]) -> bool:
     """Whether a migration is run again where these tables were not dropped."""
     # A table that is there is laid out so already, and has gained columns since.
-    if anew := _LAID_OUT_ANEW.search(statement):
+    if anew := LAID_OUT_ANEW.search(statement):
         return anew[1] not in there
     # One that was dropped becomes in all what it was: indexes, compression, settings.
     if altered := _ALTERED.search(statement):

@@ -2,7 +2,8 @@
 
 Migrations are the numbered `.sql` files beside this module: one statement each, append-only, forward-only. Each
 is noted in `schema_migrations` as running before the first statement and as applied after the last. A crash in
-between leaves them running, and the next start runs them again: every statement can be run twice.
+between leaves them running, and the next start runs them again: every statement can be run twice. One that lays out a
+table anew can be as long as no later one has added a column, so those up to it are noted as applied when it has ended.
 """
 
 from __future__ import annotations
@@ -61,6 +62,8 @@ class Migration:
         return sha256(self.statement.encode()).hexdigest()
 
 
+#: A table that is replaced by one with the same rows.
+LAID_OUT_ANEW = re.compile(r"CREATE OR REPLACE TABLE (\w+)")
 #: What a view selects that is told to select the same again, and the migration that made it.
 _SELECTS = re.compile(r"^-- select: (\w+)$", re.MULTILINE)
 
@@ -110,14 +113,17 @@ class Migrations:
             self._store.command(statement)
         # Noted all at once: a note for each takes as long as the statements themselves.
         self._note(pending, "running", 1)
-        done = 0
+        done = noted = 0
         try:
             for migration in pending:
                 for statement in self._form.shaped(migration.statement):
                     self._store.command(statement)
                 done += 1
+                if LAID_OUT_ANEW.search(migration.statement):
+                    self._note(pending[noted:done], "applied", 2)
+                    noted = done
         finally:
-            self._note(pending[:done], "applied", 2)
+            self._note(pending[noted:done], "applied", 2)
         return pending
 
     def _note(self, migrations: Sequence[Migration], state: str, later: int) -> None:
