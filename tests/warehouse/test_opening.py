@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -99,9 +100,36 @@ warehouse = opened()
 warehouse.prepare()
 warehouse.close()
 """
+KILLED_WHILE_REPLACING = """
+import os, signal, threading
+
+warehouse = opened()
+warehouse.prepare()
+
+def kill():
+    while not list(Path(sys.argv[1]).glob("warehouse/**/_tmp_replace_*.sql")):
+        pass
+    os.kill(os.getpid(), signal.SIGKILL)
+
+threading.Thread(target=kill).start()
+with closing(warehouse.connect()) as store:
+    # It has no end.
+    store.command(
+        "CREATE OR REPLACE TABLE canon_loops ENGINE = MergeTree ORDER BY n AS "
+        "SELECT number AS n FROM numbers(1000000000000000) WHERE number % 1000000000 = 7"
+    )
+"""
+NOTHING_LEFT = """
+warehouse = opened()
+warehouse.prepare()
+with closing(warehouse.connect()) as store:
+    assert store.rows("SELECT name FROM system.tables WHERE name LIKE '_tmp_%'") == []
+    assert store.rows("SELECT count() FROM canon_loops") == [[0]]
+warehouse.close()
+"""
 
 
-def run(scene: str, directory: Path) -> None:
+def run(scene: str, directory: Path, code: int = 0) -> None:
     done = subprocess.run(
         [sys.executable, "-c", SCENE + scene, str(directory)],
         capture_output=True,
@@ -109,7 +137,7 @@ def run(scene: str, directory: Path) -> None:
         check=False,
         timeout=120,
     )
-    assert done.returncode == 0, done.stderr
+    assert done.returncode == code, done.stderr
 
 
 def test_a_first_start_makes_no_table_one_by_one(tmp_path: Path) -> None:
@@ -130,3 +158,9 @@ def test_what_a_later_release_wrote_is_refused_whoever_meets_it_first(tmp_path: 
 
 def test_one_that_is_closed_before_anybody_asked_leaves_a_warehouse_that_opens(tmp_path: Path) -> None:
     run(NEVER_ASKED, tmp_path)
+
+
+def test_what_was_half_made_when_its_process_was_killed_is_dropped(tmp_path: Path) -> None:
+    run(KILLED_WHILE_REPLACING, tmp_path, -signal.SIGKILL)
+    assert list(tmp_path.glob("warehouse/**/_tmp_replace_*.sql"))
+    run(NOTHING_LEFT, tmp_path)

@@ -32,6 +32,10 @@ from retrospan.schemas.store import Settings, Store
 PROBE_SECONDS = 2.0
 _CREATED = re.compile(r"CREATE (?:TABLE|MATERIALIZED VIEW) IF NOT EXISTS (\w+)")
 _DROPPED = re.compile(r"^DROP TABLE IF EXISTS (\w+)", re.MULTILINE)
+#: How the engine names a table or view while it puts another in its place.
+_LEFT_BEHIND = """
+SELECT name FROM system.tables WHERE database = {database:String} AND startsWith(name, '_tmp_replace_')
+"""
 _REPEATABLE = re.compile(r"CREATE (?:\w+ )*IF NOT EXISTS|CREATE OR REPLACE")
 _ALTERED = re.compile(r"^ALTER TABLE (\w+)", re.MULTILINE)
 
@@ -131,7 +135,7 @@ class _Embedded:
         except OSError as cause:
             raise WarehouseUnavailable(f"{self._warehouse.path} could not be laid out: {cause}") from cause
         # The engine ends with its last connection, and would load every table again for the next: this one stays.
-        self._warehouse.connect()
+        _clear_away(self._warehouse.connect())
         _prepare(self._warehouse)
 
     def _prepare_ahead(self) -> None:
@@ -235,6 +239,15 @@ def _prepare(warehouse: Warehouse) -> None:
         Migrations(store, form=form).apply()
         _restore(store, form)
         catalogue.install(store, form)
+
+
+def _clear_away(store: Store) -> None:
+    """Drop what the engine was making when it was killed, or was about to drop: the other table of one that is replaced.
+
+    Half a copy takes room for nothing, and the former table would keep rows that are deleted from the new one.
+    """
+    for (name,) in store.rows(_LEFT_BEHIND, {"database": DATABASE}):
+        store.command("DROP TABLE IF EXISTS {name:Identifier} SYNC", {"name": str(name)})
 
 
 def _restore(store: Store, form: Form) -> None:
