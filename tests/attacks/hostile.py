@@ -10,6 +10,8 @@ import random
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
+from attacks.hostile_grammar import BLANKS, BREAKS, CLAUSES, FORMATS, FUNCTIONS, HEADS, OTHERS, TABLES
+
 from retrospan.queries import catalogue
 from retrospan.queries.catalogue import Parameter, View
 
@@ -41,220 +43,6 @@ class Attempt:
     in_address: bool = False
 
 
-_FUNCTIONS = (
-    "file('{secret}')",
-    "file($${secret}$$)",
-    "`file`('{secret}')",
-    "\"file\"('{secret}')",
-    "FILE('{secret}')",
-    "file(concat('{half}','{rest}'))",
-    "fileIf('{secret}',1)",
-    "dictGet('{secret}','a',1)",
-    "dictGetOrDefault(`{secret}`,'a',1,2)",
-    "joinGet('retrospan.runs','run_id',1)",
-    "getMacro('x')",
-    "getServerSetting('path')",
-    "getSetting('readonly')",
-    "hostName()",
-    "filesystemAvailable('default')",
-    "addressToLine(1)",
-    "catboostEvaluate('{secret}',1)",
-    "sleep(3)",
-    "sleepEachRow(3)",
-    "showCertificate()",
-    "aiGenerate('x')",
-    "lemmatize('en','{secret}')",
-    "regionToName(1)",
-    "now('{zone}')",
-    "now('file:{zone}')",
-    "toTimeZone(now(),concat('../../../..','{zone}'))",
-    "CAST(1,'DateTime(''{zone}'')')",
-    "structureToProtobufSchema('a Int8','{secret}')",
-    "formatRow('Template',1)",
-    "formatRow('Protobuf',1)",
-    "getClientHTTPHeader('authorization')",
-    "currentUser()",
-    "throwIf(1,'{secret}')",
-    "throwIf(1,'x',toInt16(241))",
-    "evalMLMethod(1,1)",
-    "currentRequestURL()",
-    "flameGraph([1])",
-    "finalizeAggregation(CAST(unhex('ffffffff'),'AggregateFunction(groupBitmap,UInt64)'))",
-    "JSONExtractString('{{\"a\":1}}','a')",
-    "editDistance(repeat('ab',9999),repeat('ba',9999))",
-    "multiFuzzyMatchAny('x',2,['{secret}'])",
-)
-_TABLES = (
-    "file('{secret}','LineAsString')",
-    "file('{secret}',LineAsString,'s String')",
-    "`file`('{secret}')",
-    "url('file://{secret}','LineAsString')",
-    "url('http://127.0.0.1:9/x','LineAsString','s String')",
-    "s3('http://127.0.0.1:9/bucket/key','LineAsString')",
-    "remote('127.0.0.1:9',system.one)",
-    "remoteSecure('127.0.0.1:9',system,one)",
-    "cluster('default',system.one)",
-    "executable('cat {secret}','LineAsString','s String')",
-    "input('s String')",
-    "sqlite('{secret}','t')",
-    "mysql('127.0.0.1:9','d','t','u','p')",
-    "postgresql('127.0.0.1:9','d','t','u','p')",
-    "redis('127.0.0.1:9','k','k String')",
-    "python(os)",
-    "Python('{secret}')",
-    "eval('SELECT 1')",
-    "filesystem('{secret}')",
-    "fileCluster('default','{secret}','LineAsString')",
-    "dictionary('{secret}')",
-    "loop(system.one)",
-    "viewExplain('EXPLAIN','',(SELECT 1))",
-    "merge('system','.*')",
-    "merge(REGEXP('.*'),'.*')",
-    "mergeTreeIndex('retrospan','canon_runs')",
-    "system.users",
-    "system.processes",
-    "system.errors",
-    "system.server_settings",
-    "system.named_collections",
-    "system.stack_trace",
-    "system.mutations",
-    "system.{{t:Identifier}}",
-    "{{d:Identifier}}.errors",
-    "default.`{secret}`",
-    "`{secret}`",
-    "'{secret}'",
-    "retrospan.`{secret}`",
-    "`default`.`../../..{secret}`",
-    "INFORMATION_SCHEMA.tables",
-    "system.tables",
-    "format('LineAsString','{secret}')",
-    "format(Template,'x')",
-    "values('s String','{secret}')",
-    "generateRandom('s String',1,1)",
-    "numbers(10)",
-    "zeros(3)",
-)
-_CLAUSES = (
-    " INTO OUTFILE '{target}'",
-    " INTO OUTFILE '{tokens}' TRUNCATE",
-    " INTO OUTFILE '{tokens}' APPEND FORMAT LineAsString",
-    " INTO OUTFILE $${target}$$ AND STDOUT",
-    " FORMAT CSV INTO OUTFILE '{target}'",
-    " FORMAT Template SETTINGS format_template_row='{secret}'",
-    " FORMAT Protobuf SETTINGS format_schema='{secret}:x'",
-    " SETTINGS readonly=0",
-    " SETTINGS final, readonly=0",
-    " SETTINGS max_execution_time=0",
-    " SETTINGS final, max_memory_usage=0",
-    " SETTINGS allow_ddl, final",
-    " SETTINGS output_format_schema='{target}'",
-    " SETTINGS session_timezone='{zone}'",
-    " SETTINGS session_timezone=$$../../..{zone}$$",
-    " SETTINGS limit=1, offset=0",
-    " SETTINGS log_comment='{secret}'",
-    " SETTINGS max_threads={{x:UInt8}}",
-    " PARALLEL WITH SELECT 2",
-    " UNION ALL SELECT 1",
-    " FORMAT JSON",
-    " FORMAT DataFrame",
-    " LIMIT 1",
-    " ; DROP TABLE runs",
-    ";",
-    "",
-)
-_HEADS = (
-    "SELECT * FROM ({0})",
-    "SELECT 1 FROM ({0}) AS q, runs",
-    "WITH q AS ({0}) SELECT * FROM q",
-    "SELECT ({0})",
-    "SELECT 1 IN ({0})",
-    "SELECT EXISTS ({0})",
-    "EXPLAIN {0}",
-    "EXPLAIN SYNTAX {0}",
-    "EXPLAIN PLAN actions=1 {0}",
-    "EXPLAIN QUERY TREE {0}",
-    "EXPLAIN ESTIMATE {0}",
-    "DESCRIBE ({0})",
-    "{0} UNION ALL {0}",
-    "({0})",
-    "SELECT * FROM view({0})",
-    "SELECT * FROM (EXPLAIN {0})",
-    "SELECT * FROM viewExplain('EXPLAIN','',({0}))",
-    "SELECT 1 FROM runs WHERE run_id = ({0})",
-    "SELECT arrayMap(x -> ({0}), [1])",
-    "INSERT INTO FUNCTION file('{{target}}') {0}",
-    "CREATE TABLE t ENGINE=Memory AS {0}",
-    "WITH q AS ({0}) INSERT INTO runs SELECT * FROM q",
-)
-_OTHERS = (
-    "SET readonly=0",
-    "SYSTEM SHUTDOWN",
-    "BACKUP TABLE retrospan.runs TO File('{target}')",
-    "CREATE FUNCTION f AS x -> x",
-    "ATTACH DATABASE d",
-    "SHOW CREATE TABLE `{secret}`",
-    "SHOW TABLES FROM system INTO OUTFILE '{target}'",
-    "SHOW PROCESSLIST",
-    "EXISTS TABLE `{secret}`",
-    "DESCRIBE file('{secret}')",
-    "DESCRIBE TABLE `{secret}`",
-    "EXPLAIN TABLE OVERRIDE mysql('127.0.0.1:9','d','t','u','p') PARTITION BY 1",
-    "FROM file('{secret}') SELECT *",
-    "SELECT\0file('{secret}')",
-    "USE system",
-)
-_BLANKS = (
-    *(" ", "  ", "\n", "\t", "\r\n", "/**/", "/* ' */", "/* /* ' */ */", "-- '\n", "--`\n", '# "\n', "#!x\n"),
-    *("// x\n", "\u00a0", "\u2003", "\v", "\f", "/*{secret}*/"),
-)
-# Ends of a literal, a call, a subquery, in all the ways in which something put into a text could break out of it.
-_BREAKS = (
-    "'",
-    "''",
-    "\\'",
-    "')",
-    "') ",
-    "'))",
-    "$$",
-    "$$)",
-    "*/",
-    "/*",
-    "--",
-    "\n",
-    "`",
-    '"',
-    "{",
-    "}",
-    "\\",
-    "\\\\",
-)
-_FORMATS = (
-    *(
-        "JSON",
-        "CSV",
-        "TSV",
-        "Native",
-        "Null",
-        "DataFrame",
-        "ArrowTable",
-        "Template",
-        "Protobuf",
-        "MySQLWire",
-        "ODBCDriver2",
-    ),
-    *(
-        "CSV INTO OUTFILE '{target}'",
-        "CSV SETTINGS readonly=0",
-        "TSV\nFORMAT CSV",
-        "",
-        "'",
-        "CapnProto",
-        "Npy",
-        "SQLInsert",
-    ),
-)
-
-
 def attempt(number: int, bait: Bait) -> Attempt:
     """The request of this number."""
     made = _Maker(random.Random(number), bait)
@@ -276,7 +64,7 @@ class _Maker:
         kind = self._chance.choices([kind for kind, _ in kinds], [weight for _, weight in kinds])[0]
         text = kind()
         if self._chance.random() < 0.3:
-            text += self._pick(_CLAUSES)
+            text += self._pick(CLAUSES)
         if self._chance.random() < 0.5:
             text = self._disguised(text)
         if self._chance.random() < 0.15:
@@ -306,7 +94,7 @@ class _Maker:
         if source < 0.2:
             return f"SELECT {columns}"
         if source < 0.5:
-            return f"SELECT {columns} FROM {self._pick(_TABLES)}"
+            return f"SELECT {columns} FROM {self._pick(TABLES)}"
         if source < 0.75:
             return f"SELECT * FROM {self._chance.choice(PLAIN)} WHERE toString(tenant) != {self._literal()} LIMIT 2"
         return f"SELECT * FROM {self._chance.choice(PLAIN)} WHERE {self._expression()} = 1"
@@ -314,11 +102,11 @@ class _Maker:
     def _expression(self) -> str:
         shape = self._chance.random()
         if shape < 0.5:
-            return self._pick(_FUNCTIONS)
+            return self._pick(FUNCTIONS)
         if shape < 0.7:
             return self._literal()
         if shape < 0.8:
-            return f"({self._pick(_FUNCTIONS)}) AS settings"
+            return f"({self._pick(FUNCTIONS)}) AS settings"
         return self._chance.choice(
             ("1", "1", "now()", "count()", "*", "settings", "version()", "{x:String}", "1e5", "-1")
         )
@@ -327,8 +115,8 @@ class _Maker:
         text = self._chance.choice((self._select, self._call))()
         for _ in range(self._chance.randint(1, 4)):
             if self._chance.random() < 0.3:
-                text += self._pick(_CLAUSES)
-            text = self._filled(self._chance.choice(_HEADS).replace("{0}", text))
+                text += self._pick(CLAUSES)
+            text = self._filled(self._chance.choice(HEADS).replace("{0}", text))
             if len(text) > 20_000:
                 break
         return text
@@ -362,7 +150,7 @@ class _Maker:
             )
         if shape < 0.9:
             return self._chance.choice(("1", "0", "-1", "1e9", "0x10", "1abc", "NULL", "4294967296", "'1'"))
-        return self._pick(_FUNCTIONS)
+        return self._pick(FUNCTIONS)
 
     def _content(self, view: View) -> str:
         """Text for a literal: placeholders of the view, ends of what may be around it, and what should then run."""
@@ -373,13 +161,13 @@ class _Maker:
             if kind < 0.35:
                 parts.append(self._chance.choice(places))
             elif kind < 0.65:
-                parts.append(self._chance.choice(_BREAKS))
+                parts.append(self._chance.choice(BREAKS))
             elif kind < 0.8:
-                parts.append(f" OR toUInt64({self._pick(_FUNCTIONS)}) = 1 ")
+                parts.append(f" OR toUInt64({self._pick(FUNCTIONS)}) = 1 ")
             elif kind < 0.9:
-                parts.append(f" UNION ALL SELECT * FROM {self._pick(_TABLES)} ")
+                parts.append(f" UNION ALL SELECT * FROM {self._pick(TABLES)} ")
             else:
-                parts.append(self._pick(_CLAUSES))
+                parts.append(self._pick(CLAUSES))
         return "".join(parts)
 
     def _quoted(self, content: str) -> str:
@@ -397,7 +185,7 @@ class _Maker:
         return self._quoted(self._content(self._chance.choice(VIEWS)))
 
     def _other(self) -> str:
-        return self._pick(_OTHERS)
+        return self._pick(OTHERS)
 
     def _disguised(self, text: str) -> str:
         """Other blanks between the words and other case; what is in quotes may change too, which is as good."""
@@ -406,7 +194,7 @@ class _Maker:
             changed = self._chance.random()
             if changed < 0.2:
                 word = self._chance.choice((word.upper(), word.lower(), word.swapcase()))
-            parts += [word, self._pick(_BLANKS) if self._chance.random() < 0.3 else " "]
+            parts += [word, self._pick(BLANKS) if self._chance.random() < 0.3 else " "]
         return "".join(parts[:-1])
 
     def _broken(self, text: str) -> str:
@@ -417,7 +205,7 @@ class _Maker:
                 text = text[:place] + text[place + self._chance.randint(1, 4) :]
             else:
                 piece = self._chance.choice(
-                    (*_BREAKS, "(", ")", ",", ";", "\0", "\u2019", "e", "x'", "b'", "N'")
+                    (*BREAKS, "(", ")", ",", ";", "\0", "\u2019", "e", "x'", "b'", "N'")
                 )
                 text = text[:place] + piece + text[place:]
         return text
@@ -432,7 +220,7 @@ class _Maker:
         if self._chance.random() < 0.05:
             words[f"param_{self._chance.choice(('', 'x y', 'max_threads', '--', 'ä'))}"] = "1"
         if self._chance.random() < 0.15:
-            words["default_format"] = self._pick(_FORMATS)
+            words["default_format"] = self._pick(FORMATS)
         if self._chance.random() < 0.15:
             name = self._chance.choice(
                 (
