@@ -89,7 +89,7 @@ class Evaluator(Service):
             return Evaluated(at, since, failure=_sentence(error))
         if fires is None and not matched:
             # An aggregate of no rows, such as a maximum, is NULL: nothing happened, and nothing is wrong with the rule.
-            return Evaluated(at, since, 0, False)
+            return Evaluated(at, since, fires=False)
         if fires is None:
             return Evaluated(at, since, int(str(matched)), None, "the condition is NULL for these rows")
         return Evaluated(at, since, int(str(matched)), bool(fires))

@@ -64,9 +64,8 @@ class AlertReader:
         """
         self._understanding.prepare()
         query = {f"param_{name}": value for name, value in parameters.items()}
-        request = Request(
-            "POST", "/", {**query, "default_format": "JSONCompactEachRow"}, {}, sql.encode(), False
-        )
+        query["default_format"] = "JSONCompactEachRow"
+        request = Request("POST", "/", query, headers={}, body=sql.encode(), overlong=False)
         question = self._understanding.understood(request)
         assert question is not None, "the statement is not empty"
         with self._counting:

@@ -323,7 +323,7 @@ class _Asked:
     request: Request
     connection: Connection | None
     running: RunningQuery | None = None
-    packing: Packing = field(default_factory=lambda: Packing(False, ""))
+    packing: Packing = field(default_factory=lambda: Packing(in_blocks=False, encoding=""))
     """What is done to the answer. An error of who may ask is sent as it is, as by ClickHouse."""
 
 

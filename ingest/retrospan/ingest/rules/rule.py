@@ -122,11 +122,11 @@ class Rule:
                     yield values
                 continue
             for field, value in values.items():
-                yield self._statement(entity_id, field, value, key == "before", element)
+                yield self._statement(entity_id, field, value, element, held=key == "before")
         for field in self.clear:
-            yield self._statement(entity_id, field, None, False, element)
+            yield self._statement(entity_id, field, None, element, held=False)
 
-    def _statement(self, entity_id: str, field: str, value: object, held: bool, element: int) -> Statement:
+    def _statement(self, entity_id: str, field: str, value: object, element: int, *, held: bool) -> Statement:
         return Statement(
             rule=self.name,
             entity_type=self.entity,

@@ -41,9 +41,23 @@ class Table:
 
 
 TABLES = (
-    Table("raw_spans", DATABASE, "raw_spans", "raw_spans", ("tenant", "trace_id", "span_id"), True, True),
     Table(
-        "raw_logs", DATABASE, "raw_logs", "raw_logs", ("tenant", "trace_id", "span_id", "time_ns"), True, True
+        "raw_spans",
+        DATABASE,
+        "raw_spans",
+        "raw_spans",
+        ("tenant", "trace_id", "span_id"),
+        by_trace=True,
+        merges=True,
+    ),
+    Table(
+        "raw_logs",
+        DATABASE,
+        "raw_logs",
+        "raw_logs",
+        ("tenant", "trace_id", "span_id", "time_ns"),
+        by_trace=True,
+        merges=True,
     ),
     Table("raw_rejects", SCRATCH, "stored_rejects", "sent_rejects", ("tenant", "sequence", "position")),
     Table("arrivals", SCRATCH, "stored_arrivals", "arrivals", ("tenant", "trace_id")),

@@ -77,8 +77,8 @@ def packing_of(query: Mapping[str, str], headers: Mapping[str, str]) -> Packing:
     """
     wanted = query.get("enable_http_compression", "0") in ("1", "true")
     return Packing(
-        query.get("compress", "0") in ("1", "true"),
-        _accepted(headers.get("accept-encoding", "")) if wanted else "",
+        in_blocks=query.get("compress", "0") in ("1", "true"),
+        encoding=_accepted(headers.get("accept-encoding", "")) if wanted else "",
     )
 
 

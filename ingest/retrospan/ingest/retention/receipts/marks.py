@@ -63,7 +63,7 @@ class Marks:
         told = _read("flag", arguments)
         run_ids, tenant = self._found(told)
         if told.get("remove"):
-            return self._write("flag", tenant, run_ids, False, 0, told)
+            return self._write("flag", tenant, run_ids, 0, told, is_set=False)
         return self._keep("flag", tenant, run_ids, 0, told)
 
     def hold(self, arguments: Mapping[str, object]) -> dict[str, object]:
@@ -76,7 +76,7 @@ class Marks:
         told = _read("hold", arguments)
         run_ids, tenant = self._found(told)
         if told.get("lift"):
-            return self._write("hold", tenant, run_ids, False, 0, told)
+            return self._write("hold", tenant, run_ids, 0, told, is_set=False)
         until, now = cast(int, told.get("until", 0)), self._clock()
         if until > LAST:
             raise BadRequest(
@@ -99,12 +99,12 @@ class Marks:
     ) -> dict[str, object]:
         """Write a mark that keeps a run; returns once no other collector can delete what it is to keep."""
         if self._alone:
-            return self._write(mark, tenant, run_ids, True, until, told)
+            return self._write(mark, tenant, run_ids, until, told, is_set=True)
         with closing(self._warehouse.connect()) as store:
             witness = Witness(store, self._log_number)
             run_ids, tenant = self._found(told)  # again: from now on the witness sees what goes
             kept = Pins(store).rested_on(tenant, run_ids)
-            state = self._write(mark, tenant, run_ids, True, until, told)
+            state = self._write(mark, tenant, run_ids, until, told, is_set=True)
             if gone := witness.gone(tenant, kept, self._patience):
                 raise TooLate(_too_late(mark, run_ids[0], gone))
         return state
@@ -114,9 +114,10 @@ class Marks:
         mark: str,
         tenant: str,
         run_ids: Sequence[str],
-        is_set: bool,
         until: int,
         told: Mapping[str, object],
+        *,
+        is_set: bool,
     ) -> dict[str, object]:
         """Write a mark; what is taken away is taken from every id that the run has."""
         run_id = run_ids[0]
