@@ -52,6 +52,7 @@ WITHOUT_IMPORT = {
     "pyright": "make check",
     "ruff": "make check",
     "pytest-xdist": "pytest -n",
+    "gevent": "programs that tests write",
     "opentelemetry-distro": "opentelemetry-instrument, which tests start",
     "rotel": "a program that tests start",
     "retrospan": "itself, with another extra",

@@ -26,10 +26,19 @@ class Backlog:
         self._used = 0
         self._waiting_bytes = 0
         self._accepted_spans = self._accepted_records = 0
-        # Held while there is no reason to wake: a lock that anybody may release is all an event needs to be here.
-        self._asleep = threading.Lock()
-        self._asleep.acquire()
+        self._asleep: threading.Lock | None = None
         self._hurried = False
+
+    def attend(self) -> None:
+        """Make ready for who takes, before its thread starts and takes what is there.
+
+        Not sooner: a program that calls gevent's `monkey.patch_all` meanwhile, as a worker of gunicorn does after its fork,
+        has other threads from then on, and one of these that slept by a lock from before would stop them all.
+        """
+        # Held while there is no reason to wake: a lock that anybody may release is all an event needs to be here.
+        asleep = threading.Lock()
+        asleep.acquire()
+        self._asleep = asleep
 
     def put(self, entry: Entry) -> bool:
         """Accept a span or log record; return False if there is no room."""
@@ -82,8 +91,9 @@ class Backlog:
     def wait(self, seconds: float, idle_seconds: float = -1) -> None:
         """Return so many seconds after something was put, at once where there is much to take or `wake` was called.
 
-        With nothing to take return after `idle_seconds`; below 0: never.
+        With nothing to take return after `idle_seconds`; below 0: never. Only for who `attend`s.
         """
+        assert self._asleep is not None
         if not self._asleep.acquire(timeout=idle_seconds) or self._hurried or not self._entries:
             self._hurried = False
             return
@@ -96,6 +106,8 @@ class Backlog:
         self._rouse()
 
     def _rouse(self) -> None:
+        if self._asleep is None:
+            return  # who takes has not begun
         try:
             self._asleep.release()
         except RuntimeError:

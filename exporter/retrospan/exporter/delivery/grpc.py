@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -10,6 +11,7 @@ import grpc
 from retrospan.exporter.delivery.answers import Answer, Fate, delivered, retry_info_seconds, shortened, told
 from retrospan.exporter.delivery.exchange import MOST_ANSWER_BYTES, attempt_seconds, inflated
 from retrospan.exporter.delivery.records import Signal
+from retrospan.exporter.delivery.threads import beside_greenlets
 from retrospan.exporter.endpoints import shown
 from retrospan.exporter.settings import Settings
 from retrospan.schemas.redaction.walk import fields
@@ -66,7 +68,8 @@ class GrpcTransport:
     def send(self, body: bytes, signal: Signal = Signal.TRACES) -> Answer:
         try:
             seconds = attempt_seconds(self._settings.timeout_seconds, len(body))
-            reply = bytes(self._export[signal](body, timeout=seconds, metadata=self._metadata))
+            call = partial(self._export[signal], body, timeout=seconds, metadata=self._metadata)
+            reply = bytes(beside_greenlets(call))
         except grpc.RpcError as error:
             if _code(error) in _STALE:
                 # Whoever was silent on this connection, or said too much, will be so for ever.

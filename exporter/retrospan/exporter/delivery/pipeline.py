@@ -106,6 +106,7 @@ class Pipeline:
 
     def _made(self) -> tuple[Encoder, Sender]:
         """Return what the two threads run."""
+        self._backlog.attend()
         outbox = Outbox(self._opened_spool(), self._backlog.account, self._said_killed)
         encoder = Encoder(
             self._settings,

@@ -1,13 +1,17 @@
 """Threads that are there before anything depends on them: a system that is short of them says so while there is nothing
-to undo."""
+to undo; and calls that would stop all threads of a program where those are gevent's greenlets."""
 
 from __future__ import annotations
 
+import sys
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from typing import Any, TypeVar
 
 from opentelemetry import context
+
+_Returned = TypeVar("_Returned")
 
 
 class Worker:
@@ -46,3 +50,15 @@ def workers(names: Sequence[str]) -> Iterator[list[Worker]]:
     finally:
         for worker in found:
             worker.dismiss()
+
+
+def beside_greenlets(call: Callable[[], _Returned]) -> _Returned:
+    """Return what a call returns that waits where gevent does not see it, as grpcio's do; or raise what it raises.
+
+    In a program that calls `monkey.patch_all` every thread is a greenlet, and all of them would wait with this one.
+    """
+    monkey: Any = sys.modules.get("gevent.monkey")
+    if monkey is None or not monkey.is_module_patched("threading"):
+        return call()
+    returned: _Returned = sys.modules["gevent"].get_hub().threadpool.apply(call)
+    return returned
