@@ -6,7 +6,6 @@ import socket
 from pathlib import Path
 
 import pytest
-
 from exporter.programs import agent, finished
 from exporter.receiver import Receiver
 
