@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import re
+
 from retrospan.ingest.interpret.spans.name_words import DECIDED, ENDED, ERROR, SUCCESS
 from retrospan.ingest.interpret.spans.span_fields import SpanFields
+from retrospan.schemas import semconv
 
 #: How a span says that it failed, and how that there was no error.
 _FAILED = ("error", "failed", "failure")
@@ -16,6 +19,8 @@ _REFUSED = frozenset(
 _GIVEN_UP = frozenset(("aborted", "canceled", "cancelled"))
 #: What went well or not by itself: of an agent's work success may be what somebody thinks of it.
 _SUCCEEDING = ("tool", "inference")
+#: What a list of messages has in it of which one ended so.
+_ENDED_BADLY = re.compile(r"""finish_reason['"]\s*:\s*['"](?:error|failed)['"]""")
 
 
 def tells_failure(places: SpanFields, operation: str) -> bool:
@@ -28,6 +33,20 @@ def tells_failure(places: SpanFields, operation: str) -> bool:
     ):
         return True
     return operation in _SUCCEEDING and any(_word(said) == "false" for said in places.said(SUCCESS))
+
+
+def tells_failed_answer(places: SpanFields) -> bool:
+    """Tell whether each message of an answer says that it ended with an error: none came, whatever else it says."""
+    told = places.any(semconv.OUTPUT_MESSAGES)
+    if isinstance(told, str) and not _ENDED_BADLY.search(told):
+        return False
+    said = places.read(told)
+    ends = (
+        [each.get("finish_reason") for each in said if isinstance(each, dict)]
+        if isinstance(said, list)
+        else []
+    )
+    return bool(ends) and all(end in _FAILED for end in ends)
 
 
 def tells_refusal(places: SpanFields) -> bool:

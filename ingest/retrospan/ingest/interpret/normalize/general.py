@@ -12,7 +12,12 @@ from collections.abc import Iterable
 from retrospan.ingest.interpret.normalize.content import read_content
 from retrospan.ingest.interpret.normalize.copied_responses import complete_from_copy
 from retrospan.ingest.interpret.normalize.documents import read_query
-from retrospan.ingest.interpret.normalize.fates import tells_failure, tells_giving_up, tells_refusal
+from retrospan.ingest.interpret.normalize.fates import (
+    tells_failed_answer,
+    tells_failure,
+    tells_giving_up,
+    tells_refusal,
+)
 from retrospan.ingest.interpret.normalize.message_cache import PrefixCache
 from retrospan.ingest.interpret.normalize.messages import NOTHING
 from retrospan.ingest.interpret.normalize.normalized_span import FrameworkNode, NormalizedSpan, Task
@@ -128,6 +133,7 @@ def read_span(
     elif span.operation in _CONTENT_OPERATIONS:
         read_request(places, metadata, span, problems)
         read_content(sent, places, span, problems, growing)
+        span.failed = span.failed or (not span.interrupted and tells_failed_answer(places))
         if span.operation == "inference" and _was_given_nothing(places, span):
             span.operation = "other"  # what made the model, or set it up
         elif span.operation == "inference" and _passes_between_agents(sent, places, span):
