@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 
 import pytest
-from made_runs import agent, rows, said, tool
+from made_runs import act, agent, asks, chat, rows, said, tool
 
 ASKED = said("user", "Is it cold?")
 
@@ -31,3 +31,30 @@ def test_an_answer_that_tells_of_an_end_like_an_error_is_an_answer() -> None:
     text = 'It says {"finish_reason": "error"}.'
     (run,) = rows(agent(gen_ai__output__messages=ended("stop", text))).runs
     assert (run.outcome, run.output) == ("ok", text)
+
+
+def printed(content: str) -> str:
+    return f"content={content!r} additional_kwargs={{}} response_metadata={{}} id='21b9'"
+
+
+@pytest.mark.parametrize(
+    "told", [["Is it cold?"], ["Is it cold?", "I will look."], ["I will look."]], ids=str
+)
+def test_a_printed_message_that_names_no_speaker_is_not_what_was_asked(told: list[str]) -> None:
+    node = act(
+        "chain",
+        1,
+        takes=4,
+        inside="ef" * 8,
+        span_id="cd" * 8,
+        gen_ai__span__kind="CHAIN",
+        input__value=json.dumps({"messages": [*map(printed, told)]}),
+    )
+    found = rows(node, chat(2, [ASKED], asks("look", {}, "c1"), inside="cd" * 8))
+    assert (found.runs[0].outcome, found.runs[0].input) == ("incomplete", "Is it cold?")
+
+
+def test_what_only_begins_like_a_printed_message_is_what_was_asked() -> None:
+    asked = "content='x' is wrong. Why?"
+    (run,) = rows(agent(gen_ai__input__messages=json.dumps([said("user", asked)]))).runs
+    assert run.input == asked

@@ -26,7 +26,7 @@ from retrospan.ingest.interpret.normalize.message import Message, parts_of, text
 from retrospan.ingest.interpret.normalize.normalized_span import NormalizedSpan
 from retrospan.ingest.interpret.normalize.provider_payloads import parse_question
 from retrospan.ingest.interpret.normalize.toolspan import unquoted
-from retrospan.ingest.interpret.spans.pyrepr import read_repr
+from retrospan.ingest.interpret.spans.pyrepr import read_fields, read_repr
 
 #: Under which names a root that returns several things returns its answer.
 _ANSWERS = ("answer", "final_answer")
@@ -34,6 +34,9 @@ _ANSWERS = ("answer", "final_answer")
 _NOTHING = ("{}", "[]", "null", "None")
 #: How Python prints a dictionary.
 _PRINTED = "{'"
+#: How it prints a message that does not say who speaks, and what another field of it is called.
+_PRINTED_FIELDS = "content="
+_OF_MESSAGES = ("additional_kwargs", "response_metadata")
 #: What programs tell a model beside the words of a person.
 _ABOUT = (
     r"<(\w*(?:[_-](?:context|reminder|instructions|info|details|permissions|datetime|date|time)"
@@ -166,6 +169,7 @@ def find_input(tree: Tree, models: Sequence[ModelCall]) -> str | None:
     for messages in (_root_messages(tree), first):
         for message in reversed(messages):
             text = _own_words(message) if message["role"] == "user" else ""
+            text = _unprinted(text, first) if text.startswith(_PRINTED_FIELDS) else text
             if text:
                 own = (span.asked for span in tree.spans if span.asked and span.asked in text)
                 plain = _as_asked(text, first)
@@ -198,6 +202,17 @@ def _as_asked(text: str, first: Sequence[Message]) -> str:
     given = [*map(text_of, first)]
     is_plain = any(plain in each for each in given) and not any(text in each for each in given)
     return plain if is_plain else text
+
+
+def _unprinted(text: str, first: Sequence[Message]) -> str:
+    """Return the content of a message that Python printed field by field, where a person said just that to the first model
+    call, and nothing where it is not known who did."""
+    fields = read_fields(text)
+    if not isinstance(fields, dict) or fields.keys().isdisjoint(_OF_MESSAGES):
+        return text
+    content = fields.get("content")
+    said = (_own_words(message) for message in first if message["role"] == "user")
+    return content if isinstance(content, str) and content in said else ""
 
 
 def _question_in(text: str) -> str:
