@@ -6,6 +6,7 @@ import json
 
 import pytest
 from made_runs import act, agent, asks, chat, rows, said, tool
+from recordings.record.pure_views import views_of_spans
 
 ASKED = said("user", "Is it cold?")
 
@@ -58,3 +59,21 @@ def test_what_only_begins_like_a_printed_message_is_what_was_asked() -> None:
     asked = "content='x' is wrong. Why?"
     (run,) = rows(agent(gen_ai__input__messages=json.dumps([said("user", asked)]))).runs
     assert run.input == asked
+
+
+@pytest.mark.parametrize(
+    ("payload", "instructions"),
+    [
+        ({"id": "resp_1", "created_at": 1.0, "model": "m", "instructions": "Be brief."}, "Be brief."),
+        ({"id": "resp_1", "created_at": 1.0, "model": "m", "instructions": None}, None),
+        ({"model": "m", "instructions": "Be brief."}, None),
+    ],
+    ids=str,
+)
+def test_the_fields_of_a_response_repeat_the_instructions(
+    payload: dict[str, object], instructions: str | None
+) -> None:
+    call = chat(1, [ASKED], "No.", acme__execution__payload=json.dumps(payload))
+    (found,) = views_of_spans([agent(), call]).model_calls
+    told = json.loads(found["system_instructions"] or "null")
+    assert told == (None if instructions is None else [{"type": "text", "content": instructions}])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import chain
 
 from retrospan.ingest.interpret.normalize.message import Part
 from retrospan.ingest.interpret.normalize.message_parts import read_part
@@ -17,6 +18,11 @@ from retrospan.ingest.interpret.spans.small_shapes import parameters_by_shape
 from retrospan.ingest.interpret.spans.span_fields import SpanFields
 from retrospan.ingest.json_text import Unreadable, read_json
 from retrospan.schemas import semconv
+
+#: Under which name a response repeats them, and what has the fields of one beside it.
+_INSTRUCTIONS = "instructions"
+_NAMED = f'"{_INSTRUCTIONS}"'
+_OF_RESPONSE = {"id", "created_at", "model", _INSTRUCTIONS}
 
 
 def read_instructions(
@@ -51,7 +57,7 @@ def complete_instructions(places: SpanFields, span: NormalizedSpan) -> None:
                 if isinstance(said, str) and said and not means_itself(name)
             ),
             [],
-        ) or _among_parameters(places, span)
+        ) or next(filter(None, chain(_among_parameters(places, span), _repeated(places, span))), [])
 
 
 def _is_unprinted(parts: list[Part]) -> bool:
@@ -69,7 +75,22 @@ def _told_whole(places: SpanFields) -> Iterator[list[Part]]:
             yield parse_request(said).system
 
 
-def _among_parameters(places: SpanFields, span: NormalizedSpan) -> list[Part]:
-    """Return the instructions that stand among the parameters of a request, as Anthropic's API has them."""
+def _among_parameters(places: SpanFields, span: NormalizedSpan) -> Iterator[list[Part]]:
+    """Yield the instructions that stand among the parameters of a request, as Anthropic's API has them."""
     parameters = parameters_by_shape(span.sent.attributes, places.read)
-    return parse_request(parameters).system if parameters is not None else []
+    if parameters is not None:
+        yield parse_request(parameters).system
+
+
+def _repeated(places: SpanFields, span: NormalizedSpan) -> Iterator[list[Part]]:
+    """Yield the instructions that a response of OpenAI's Responses API repeats of which only the fields around its answer are
+    told, under any name."""
+    for value in span.sent.attributes.values():
+        if isinstance(value, str) and value[:1] == "{" and _NAMED in value:
+            said = places.read(value)
+            if (
+                isinstance(said, dict)
+                and said.keys() >= _OF_RESPONSE
+                and isinstance(said[_INSTRUCTIONS], str)
+            ):
+                yield parse_request(said).system
