@@ -15,6 +15,7 @@ from pathlib import Path
 from fix_recordings import OTHERS, Recording, load_recording, manifest, taken
 from spans import rows_of_recording
 from story import tell
+from why_found_scenes import found_scenes
 from why_healthy_scenes import healthy_scenes
 from why_scenes import why_scenes
 
@@ -60,7 +61,7 @@ def main() -> None:
         if not wanted or name in wanted or name.partition("/")[0] in wanted
     )
     write_rows(store, rows)
-    tell(store, *why_scenes(), *healthy_scenes())
+    tell(store, *why_scenes(), *healthy_scenes(), *found_scenes())
     port = SqlPort(
         warehouse,
         Address("127.0.0.1", 0),

@@ -117,13 +117,21 @@ def _end(rows: RunRows, first: Problem, problems: Sequence[Problem]) -> Iterator
     outcome = text_of(rows.run, "outcome")
     basis = Basis("runs", {"run_id": rows.run_id, "outcome": outcome})
     if outcome == "ok":
-        yield Sentence("end", ["The run went on and ended ok."], [basis], None, rows.run_id)
+        said = "The run ended ok all the same." if _is_last(rows, first) else "The run went on and ended ok."
+        yield Sentence("end", [said], [basis], None, rows.run_id)
     elif outcome == "error" and len(problems) > 1 and problems[-1] is not first:
         said = f"{len(problems) - 1:,} more went wrong after it, and the run failed."
         rests = [basis, *problems[-1].sentence.rests_on]
         yield Sentence("end", [said], rests, problems[-1].sentence.step, rows.run_id)
     elif outcome == "error":
         yield Sentence("end", ["The run failed."], [basis], None, rows.run_id)
+
+
+def _is_last(rows: RunRows, problem: Problem) -> bool:
+    """Return whether no step began after a problem."""
+    if problem.failure is not None:
+        return not problem.failure.get("went_on", True)
+    return problem.kind in ("cut_answer", "finding") and problem.place >= (whole(rows.run, "steps") or 0)
 
 
 def _is_told(sentence: Sentence, result: Quote) -> bool:

@@ -1,25 +1,38 @@
 """What went wrong in a run, or stands out in it, in the order in which it happened.
 
 A problem is a failure, a loop that came to nothing, a run that broke off, a value that was out of date when it was read,
-or lost context in a run that did not end well. What only stands out (a call made again, another way than a good run's) is
-a note.
+lost context in a run that did not end well, an answer that is not whole and that nothing made up for, or what a rule
+found that has or may have done harm. What only stands out (a call made again, another way than a good run's) is a note.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from retrospan.ingest.row_values import text_of, whole
 from retrospan.ingest.why.columns import quote_of
 from retrospan.ingest.why.comparison import parting
+from retrospan.ingest.why.cut_answers import cut_answers
 from retrospan.ingest.why.ending import ending
+from retrospan.ingest.why.found import found_by_rules
 from retrospan.ingest.why.repeats import came_to_something, loops, repeats
 from retrospan.ingest.why.rows import RunRows
 from retrospan.ingest.why.sentence import Basis, Quote, Row, Sentence
 
 #: Of things in the same place, what is said first.
-_RANK = ("failure", "loop", "stale_input", "lost_context", "divergence", "repeat", "broke_off", "interrupted")
+_RANK = (
+    "cut_answer",
+    "failure",
+    "loop",
+    "stale_input",
+    "lost_context",
+    "finding",
+    "divergence",
+    "repeat",
+    "broke_off",
+    "interrupted",
+)
 #: After everything that has a place.
 END = float("inf")
 
@@ -43,14 +56,22 @@ class Problem:
 def problems_of(rows: RunRows) -> list[Problem]:
     """Return what went wrong, first things first."""
     found = [*_failures(rows), *_failed_calls(rows), *_loops(rows), *_stale(rows), *_lost(rows), *_end(rows)]
-    found += _divergence(rows, is_note=rows.run["outcome"] in ("ok", "running"))
+    found += [
+        *_cut(rows),
+        *_found(rows, found),
+        *_divergence(rows, is_note=rows.run["outcome"] in ("ok", "running")),
+    ]
     return sorted((problem for problem in found if not problem.is_note), key=lambda each: each.order)
 
 
 def notes_of(rows: RunRows) -> list[Problem]:
     """Return what stands out and need not be wrong, first things first."""
     found = [*_loops(rows), *_repeats(rows), *_stale(rows), *_lost(rows), *_unanswered(rows)]
-    found += _divergence(rows, is_note=rows.run["outcome"] in ("ok", "running"))
+    found += [
+        *_cut(rows),
+        *_found(rows, found),
+        *_divergence(rows, is_note=rows.run["outcome"] in ("ok", "running")),
+    ]
     return sorted((note for note in found if note.is_note), key=lambda each: each.order)
 
 
@@ -64,12 +85,19 @@ def _failures(rows: RunRows) -> Iterator[Problem]:
             said += [Quote(str(call["tool_name"])), ","]
         said.append(" failed")
         said += _error(row)
-        said.append(". The run went on." if row["handled"] else ". Nothing went on after it.")
+        said.append(_after(row))
         rests = [Basis("failures", {"run_id": rows.run_id, "span_id": str(row["span_id"]), "step": step})]
         if call is not None:
             rests.append(Basis("tool_calls", {"run_id": rows.run_id, "ordinal": whole(call, "ordinal")}))
         sentence = Sentence("failure", said, rests, step, rows.run_id)
         yield Problem("failure", END if step is None else step, sentence, call, row)
+
+
+def _after(row: Row) -> str:
+    """Return what came after a failure. A run may be said to have ended ok though nothing did."""
+    if row["handled"]:
+        return ". The run went on." if row["went_on"] else ". No step began after it, and the run ended ok."
+    return ". Its agent did nothing after it." if row["went_on"] else ". Nothing went on after it."
 
 
 def _what(row: Row, step: int | None) -> str:
@@ -122,6 +150,19 @@ def _loops(rows: RunRows) -> Iterator[Problem]:
 def _repeats(rows: RunRows) -> Iterator[Problem]:
     for sentence, call, place in repeats(rows):
         yield Problem("repeat", place, sentence, call, is_note=True)
+
+
+def _cut(rows: RunRows) -> Iterator[Problem]:
+    for sentence, place, call, is_wrong in cut_answers(rows):
+        yield Problem("cut_answer", place, sentence, call, is_note=not is_wrong)
+
+
+def _found(rows: RunRows, told: Sequence[Problem]) -> Iterator[Problem]:
+    """Yield what rules found, but for loops that are told already."""
+    loops = {problem.place for problem in told if problem.kind == "loop"}
+    for sentence, place, is_harm in found_by_rules(rows):
+        if place not in loops:
+            yield Problem("finding", place, sentence, is_note=not is_harm)
 
 
 def _end(rows: RunRows) -> Iterator[Problem]:

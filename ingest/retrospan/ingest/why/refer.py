@@ -7,6 +7,8 @@ from retrospan.ingest.why.sentence import Basis, Sentence
 _PLACES = ("step", "ordinal", "model_call", "first_step", "position")
 #: What tells a row of a view of two sides from its others.
 _WORDS = ("metric", "part")
+#: What tells the rows that are not there from others of their view that may be.
+_KINDS = ("severity",)
 
 
 def reference(sentence: Sentence) -> str:
@@ -16,7 +18,8 @@ def reference(sentence: Sentence) -> str:
 
 def _named(basis: Basis) -> str:
     if not basis.is_there:
-        return f"{basis.view}: none"
+        kinds = [str(basis.where[name]) for name in _KINDS if name in basis.where]
+        return f"{' '.join([basis.view, *kinds])}: none"
     numbers = [f"{name} {basis.where[name]}" for name in _PLACES if isinstance(basis.where.get(name), int)]
     words = [str(basis.where[name]) for name in _WORDS if isinstance(basis.where.get(name), str)]
     return " ".join([basis.view, *(numbers or words)[:1]])

@@ -10,6 +10,7 @@ from retrospan.ingest.why.cause import cause
 from retrospan.ingest.why.columns import counted, quote_of
 from retrospan.ingest.why.comparison import comparison
 from retrospan.ingest.why.culprit import culprit_of, origin
+from retrospan.ingest.why.found import HARM
 from retrospan.ingest.why.others import others
 from retrospan.ingest.why.problems import Problem, notes_of, problems_of
 from retrospan.ingest.why.prompt import prompt
@@ -92,6 +93,7 @@ def _went_wrong(rows: RunRows, problems: Sequence[Problem], notes: Sequence[Prob
     if all(problem.kind in NOT_WRONG for problem in problems):
         views = ("failures",) if any(note.kind == "loop" for note in notes) else ("failures", "loops")
         none = [Basis(view, {"run_id": rows.run_id}, is_there=False) for view in views]
+        none.append(Basis("findings", {"run_id": rows.run_id, "severity": HARM}, is_there=False))
         own = Basis("runs", {"run_id": rows.run_id, "outcome": text_of(rows.run, "outcome")})
         said = "Nothing went wrong that is on record" + (" so far." if problems else ".")
         if notes:

@@ -30,6 +30,8 @@ class RunRows:
     tools: Sequence[Row] = ()
     calls: Sequence[Row] = ()
     context: Sequence[Row] = ()
+    findings: Sequence[Row] = ()
+    cut_answers: Sequence[Row] = ()
     effects: Sequence[Row] = ()
     stale: Sequence[Row] = ()
     touched: Sequence[Row] = ()

@@ -1,6 +1,7 @@
 -- title: The failures of a run, in order
 -- params: run_id String, most UInt32 (characters of a text; 0 = whole), rows UInt32
 -- returns: one row per failure, and how many there are; message_length counts the characters of the whole message
+-- went_on: a step began after it
 SELECT
     run_id,
     step,
@@ -12,6 +13,7 @@ SELECT
     lengthUTF8(f.error_message) AS message_length,
     handled,
     at,
+    at <= (SELECT max(started_at) FROM steps WHERE run_id = {run_id:String}) AS went_on,
     count() OVER () AS total
 FROM failures AS f
 WHERE run_id = {run_id:String}

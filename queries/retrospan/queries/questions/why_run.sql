@@ -1,7 +1,8 @@
 -- title: One run, as far as it matters to why it went as it did
 -- params: run_id String, most UInt32 (characters of a text; 0 = whole)
 -- returns: one row per run, some of the columns of the view runs, texts cut; …_length counts the characters of the whole
--- effects_read: how many effects may be stated, former readings counted too: of 0 the view effects need not be asked
+-- effects_read, findings_read: how many effects and findings there may be, former readings counted too: of 0 the views
+-- effects and findings need not be asked
 SELECT
     run_id,
     origin_run_id,
@@ -32,6 +33,7 @@ SELECT
     dialects,
     problems,
     fork_step,
-    (SELECT count() FROM canon_effects WHERE run_id = {run_id:String}) AS effects_read
+    (SELECT count() FROM canon_effects WHERE run_id = {run_id:String}) AS effects_read,
+    (SELECT count() FROM canon_findings WHERE run_id = {run_id:String}) AS findings_read
 FROM runs AS r
 WHERE run_id = {run_id:String}

@@ -11,6 +11,8 @@ from retrospan.ingest.cli.terminal.moments import Moment
 from retrospan.ingest.row_values import whole
 from retrospan.ingest.why.baseline import AFTER, BEFORE, choose
 from retrospan.ingest.why.culprit import culprit_of
+from retrospan.ingest.why.cut_answers import EXPRESSION
+from retrospan.ingest.why.found import TOLD
 from retrospan.ingest.why.problems import notes_of, problems_of
 from retrospan.ingest.why.prompt import longest
 from retrospan.ingest.why.rows import Baseline, RunRows
@@ -50,12 +52,15 @@ class Gathering:
         )
         has_peers = rows.run["agent_name"] is not None or rows.run["service_name"] is not None
         peers = self._peers(rows.run)
-        failures, tools, effects, context, _, touched = self.of_every_run()[1:]
-        has_effects = bool(rows.run["effects_read"])
+        failures, tools, effects, context, _, touched, cut, findings = self.of_every_run()[1:]
+        has_effects, has_findings = bool(rows.run["effects_read"]), bool(rows.run["findings_read"])
         self.session.ask_ahead(*([peers] if has_peers else []), missing_of_run, failures, tools)
-        self.session.ask_ahead(*([effects] if has_effects else []), context, touched)
+        self.session.ask_ahead(*([effects] if has_effects else []), context, touched, cut)
+        self.session.ask_ahead(*([findings] if has_findings else []))
         rows.failures, rows.tools = self._ask(*failures), self._ask(*tools)
         rows.effects = self._ask(*effects) if has_effects else []
+        rows.cut_answers = self._ask(*cut)
+        rows.findings = self._ask(*findings) if has_findings else []
         missing = self._ask(*missing_of_run)
         rows.context, rows.missing = self._ask(*context), missing[0] if missing else None
         rows.peers = self._ask(*peers) if has_peers else []
@@ -78,6 +83,8 @@ class Gathering:
             ("why_context", {**run_id, "rows": self._rows}),
             ("why_missing", {**run_id}),
             ("why_touched", {**run_id, "rows": self._rows}),
+            ("why_cut_answers", {**run_id, "expression": EXPRESSION, "rows": self._rows}),
+            ("why_findings", {**run_id, "told": TOLD, "rows": self._rows}),
         ]
 
     @property
