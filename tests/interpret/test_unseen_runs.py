@@ -198,3 +198,31 @@ def test_results_in_another_order_than_their_calls_are_doubtful() -> None:
 
     assert reasons("c1", "c2") == []
     assert reasons("c2", "c1") == ["the results stand in another order than the calls that asked for them"]
+
+
+def test_a_tool_that_there_is_none_of_was_not_called_well() -> None:
+    for told in (
+        "Unknown tool name: 'cancel'. Available tools: 'get_order'",
+        "Tool cancel not found",
+        "No such tool: cancel",
+    ):
+        asked = asks("cancel", {"order": "1"}, "c1")
+        again = chat(5, [ASKED, said("assistant", asked), returned("c1", told)], "I cancelled it.")
+        (call,) = rows(agent(), chat(1, [ASKED], asked), again).tool_calls
+        assert (call.status, call.error_message) == ("error", told)
+    # Of another tool it is what this one found out.
+    other = chat(
+        5, [ASKED, said("assistant", CALL), returned("c1", "Unknown tool: hammer")], "There is none."
+    )
+    assert calls(chat(1, [ASKED], CALL), other) == [("c1", "Unknown tool: hammer", "ok")]
+
+
+def test_what_was_asked_is_known_where_the_only_request_was_refused() -> None:
+    earlier = [said("user", "Hello"), said("assistant", "Hello.")]
+    refused = chat(1, error="ModelHTTPError")
+    kept = json.dumps([*earlier, said("user", "Where is my order?")])
+    (run,) = rows(agent(error="ModelHTTPError", x__all_messages=kept), refused).runs
+    assert (run.outcome, run.input) == ("error", "Where is my order?")
+    # A transcript that does not end with it tells what a program said.
+    (run,) = rows(agent(error="ModelHTTPError", x__all_messages=json.dumps(earlier)), refused).runs
+    assert run.input is None

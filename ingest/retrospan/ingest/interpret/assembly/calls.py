@@ -56,7 +56,7 @@ class ToolCall:
         if self.status == "ok":
             return None
         said = self.span.error_message if self.span is not None else None
-        return said or (told_error if self.span is None else error_of)(self.result)
+        return said or (told_error(self.result, self.name) if self.span is None else error_of(self.result))
 
 
 @dataclass(slots=True)

@@ -248,7 +248,8 @@ def _without_execution(
     if said is not None:
         if "response" in said:
             tool.result, tool.result_source = returned_as(said.get("response")), "message"
-        tool.status = "error" if "is_error" in said or told_error(tool.result) is not None else "ok"
+        failed = "is_error" in said or told_error(tool.result, asked.name) is not None
+        tool.status = "error" if failed else "ok"
         return tool
     later = later_calls(asked, models)
     if is_repeated(asked, later, models[asked.by - 1]):

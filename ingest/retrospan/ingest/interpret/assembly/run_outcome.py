@@ -10,6 +10,7 @@ from dataclasses import replace
 from retrospan.ingest.interpret.assembly.calls import Calls, ModelCall
 from retrospan.ingest.interpret.assembly.failed_ends import ended_with_exception, ended_with_failure
 from retrospan.ingest.interpret.assembly.fields_in_texts import answer_in, question_in
+from retrospan.ingest.interpret.assembly.kept_questions import question_at_end
 from retrospan.ingest.interpret.assembly.returned_answers import (
     Answer,
     answer_of,
@@ -161,7 +162,8 @@ def _taken_out(answer: Answer, tree: Tree) -> Answer:
 
 
 def find_input(tree: Tree, models: Sequence[ModelCall]) -> str | None:
-    """Return the user's text of this run: the last user message that its root was given, else that its first model call saw.
+    """Return the user's text of this run: the last user message that its root was given, else that its first model call saw,
+    else, where all calls failed and tell nothing, that with which its transcript ends.
 
     It is empty where the user is known to have said an empty text, and nothing else.
     """
@@ -175,6 +177,8 @@ def find_input(tree: Tree, models: Sequence[ModelCall]) -> str | None:
                 plain = _as_asked(text, first)
                 return next(own, None) or (question_in(models[0].span, plain) if first else plain)
     asked = next((span.asked for span in tree.spans if span.asked), None)
+    if asked is None and (last := question_at_end(tree, models)) is not None:
+        return _own_words(last) or None
     return "" if asked is None and any(map(is_empty_question, first)) else asked
 
 

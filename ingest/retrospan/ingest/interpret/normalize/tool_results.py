@@ -13,6 +13,10 @@ _RAISED = re.compile(
     r"|Encountered error|Tool (?:execution|call) failed|Traceback \(most recent call last\)):\s"
     r"|An error occurred while running the tool\b|Failed to (?:invoke|call|execute|run) (?:[Tt]ool|[Ff]unction)\b"
 )
+#: How they tell it that there is no such tool; its name follows.
+_NO_TOOL = re.compile(
+    r"(?:Unknown|No such|Invalid) (?:tool|function)\b|(?:Tool|Function)\b[^\n]{1,200}? (?:not found|does not exist)\b"
+)
 #: How Pydantic AI ends what it tells a model that is to try again.
 _TRY_AGAIN = "\n\nFix the errors and try again."
 #: How the JSON of a text begins that is itself the JSON of an object or a list.
@@ -42,12 +46,16 @@ def error_of(response: object) -> str | None:
     return said if isinstance(said, str) else write_json(said)
 
 
-def told_error(response: object) -> str | None:
+def told_error(response: object, tool: str = "") -> str | None:
     """Return the error that a result tells which is known from a message alone, with nothing else to say how it went: that
-    of `error_of`, or a text that begins, or ends, as frameworks write what a tool has raised."""
+    of `error_of`, a text that begins, or ends, as frameworks write what a tool has raised, or one that begins as they write
+    that there is no such tool, and names it."""
     if isinstance(response, str):
         plain = _without_quotes(response)
         if _RAISED.match(plain) or plain.endswith(_TRY_AGAIN):
+            return plain
+        refused = _NO_TOOL.match(plain) if tool else None
+        if refused is not None and tool in plain[: refused.end() + len(tool) + 20]:
             return plain
         return error_of(read_repr(response)) if response.startswith(_PRINTED_ERROR) else None
     return error_of(response)
