@@ -1,4 +1,4 @@
-"""The warehouse of a collector, and what being embedded or on a server changes for its parts.
+"""Opens the warehouse of a collector, embedded or on a server, and holds what differs between the two.
 
 embedded   one directory, one tenant, one interpreter; it is there or the collector does not start
 server     may be away for as long as the log has room; many logs, tenants and interpreters share it

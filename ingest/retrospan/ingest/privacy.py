@@ -1,4 +1,4 @@
-"""What each of our processes does first, so that other users of the machine cannot read any of its data.
+"""What each process does first, so that other users of the machine cannot read any of its data.
 
 Each process that may write a data directory calls `close_to_others` before it opens anything: the collector and the
 processes below it, `demo`, `doctor` and `torture`. Commands that only query do not: their output belongs to their user.

@@ -1,6 +1,6 @@
-"""What the receiving process answers with: OTLP over gRPC and HTTP, its probes, and the SQL port while nobody else does.
+"""The servers of the receiving process: OTLP over gRPC and HTTP, the probes, and the SQL port while no one else answers it.
 
-Loaded by the collector once the process of the warehouse is on its way.
+The collector imports this module once it has started the process of the warehouse.
 """
 
 from __future__ import annotations

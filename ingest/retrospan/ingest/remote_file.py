@@ -1,4 +1,4 @@
-"""A file of the settings (a policy, a set of rules, prices) that the other process reads: this one cannot reach it."""
+"""A file named in the settings (a policy, rules, prices), read through the other process: this one cannot open it."""
 
 from __future__ import annotations
 

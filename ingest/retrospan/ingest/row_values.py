@@ -1,4 +1,4 @@
-"""Columns of a row of a view as what the views' page says that they are; None where it is unknown."""
+"""Reads the columns of a view's row with the types that docs/views.md gives them; None where a value is unknown."""
 
 from __future__ import annotations
 

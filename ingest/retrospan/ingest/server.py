@@ -1,4 +1,4 @@
-"""`retrospan serve`: one process in its role, from the ready line to the end of the drain."""
+"""`retrospan serve`: runs one process in its role, from start-up and the ready line to the end of the drain."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """A loop in its own thread: one pass after another, until it is stopped.
 
-Every background loop of the collector is one of these, so that all of them are named, end, and fail alike.
+Every background loop of the collector is a `Service`, so that all are named, stopped and retried in the same way.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Starts the process of the warehouse, watches it, and restarts it: whatever happens to it, receiving continues.
 
 It is killed when it reports that a query cannot be stopped, when it has not reported for too long, and when it uses
-more memory than allowed. The pair of sockets, the socket of the SQL port and the claim on the directory are handed to
-each process in turn, with that of Jaeger's API if there is one; as long as it lives, no other collector can open the directory.
+more memory than allowed. Each new process is handed its end of the channel, the socket of the SQL port, that of Jaeger's
+API if there is one, and the claim on the directory: as long as it lives, no other collector can open the directory.
 """
 
 from __future__ import annotations

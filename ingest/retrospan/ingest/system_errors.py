@@ -1,4 +1,4 @@
-"""What is said of an error of the operating system: what it is, of which file, and what to do about it."""
+"""Messages for errors of the operating system: what failed, on which file, and what to do about it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Text of which every character shows: what steers a terminal, hides or turns the direction becomes its escape."""
+"""Makes every character of a text visible: control, invisible and direction-changing characters become escapes."""
 
 from __future__ import annotations
 

@@ -2,8 +2,9 @@
 
     python -m retrospan.ingest.warehouse_process PARENT CHANNEL LISTENER CLAIM [JAEGER]
 
-PARENT is the process that receives, the others are descriptors it hands over: JAEGER is the socket of Jaeger's API. The process ends with its parent, however
-that ends. Its parent tells it to stop; signals from a terminal or a service manager are for the parent.
+PARENT is the id of the process that receives; the others are file descriptors that it hands over (JAEGER is the socket
+of Jaeger's API). The process ends with its parent, however the parent ends. It is the parent that tells it to stop:
+signals from a terminal or a service manager are for the parent.
 """
 
 from __future__ import annotations

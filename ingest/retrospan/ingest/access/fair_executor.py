@@ -1,7 +1,7 @@
-"""Threads that take turns: one flood waits for itself, not in front of everybody else.
+"""A pool of threads that serves senders in turn: a flood delays its own sender, and nobody else.
 
-Work waits in lanes. A lane is a path: tenant, token, connection. Each time a thread is free, the next tenant is
-served, of it the next token, of that the next connection, and of that its oldest piece of work.
+Work waits in lanes. A lane is a path: tenant, token, connection. A thread that becomes free takes the next tenant in
+turn, within it the next token, within that the next connection, and there the oldest piece of work.
 """
 
 from __future__ import annotations

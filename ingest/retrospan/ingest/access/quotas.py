@@ -1,7 +1,7 @@
 """How much a tenant may send: a bucket of spans and one of bytes, each refilled every second.
 
-A bucket lets a request in while there is anything in it, and may then owe: what a request holds is known for
-certain only when it was read, and one that is larger than the bucket must get through at some time.
+A bucket admits a request while it holds anything, and may go into debt: how much a request holds is certain only once
+it has been read, and a request larger than the bucket must get through eventually.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""The gate as the process of the warehouse has it: it asks the process that receives, which knows the tokens.
+"""The gate of the process of the warehouse: it asks the process that receives, which knows the tokens.
 
-So that no file of tokens, and no token but those that are presented, is ever in the process that runs strangers' queries.
+So the process that runs other people's queries never has the file of tokens, and no token but those presented to it.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""Whose a data directory is: the embedded warehouse holds one tenant, a server holds many.
+"""Which tenant a data directory belongs to: an embedded warehouse holds one tenant, a server holds many.
 
-`DATA/tenant` names the tenant that wrote first. Another one is refused, for writing and for reading. Where the file is
-gone, the records say whose they are.
+`DATA/tenant` names the tenant that wrote first. Any other is refused, for writing and for reading. If the file is gone,
+the records of the log tell whose the directory is.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""TLS for every port: one certificate, and, where one is named, an authority that clients' certificates must be of."""
+"""TLS for every port: one certificate and, if configured, the authority that must have signed clients' certificates."""
 
 from __future__ import annotations
 

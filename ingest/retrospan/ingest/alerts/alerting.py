@@ -1,4 +1,4 @@
-"""Alerts of one process: the evaluator and the sender over one warehouse, and what people ask of them."""
+"""The alerts of one process: the evaluator and the sender over one warehouse, and the commands that query them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What became of one attempt to tell a target, and how long it may take."""
+"""The outcome of one attempt to deliver an alert to a target, and the time limit of an attempt."""
 
 from __future__ import annotations
 

@@ -1,6 +1,7 @@
-"""What was decided, begun, told and given up: durable rows in the warehouse, which survive restarts and rebuilds.
+"""The state of every alert (decided, being sent, delivered, given up) as durable rows that survive restarts and rebuilds.
 
-They hold no text of any run, so that none outlives the run: what a payload shows of rows is read again for each attempt.
+They hold no text of any run, so that no text outlives its run: the rows that a payload shows are read again for each
+attempt.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Tells targets, in the process that has the files of secrets and may connect.
+"""Delivers alerts from the process that has the files of secrets and may connect to other machines.
 
 The process of the engine, which answers strangers' queries, can only name a target of the rules and say what to send.
 """

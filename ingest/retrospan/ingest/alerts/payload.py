@@ -1,4 +1,4 @@
-"""What a target is told, as JSON. Texts of agents are data in it: escaped, cut, and in no word that anybody executes."""
+"""The JSON that a target receives. Text from agents is only data in it: escaped, cut, and never part of a command."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""Where a name leads: looked up once, and checked before anything is connected to.
+"""Looks up a host name once, and checks its address before anything connects to it.
 
-Whoever answers for a name may say something else the next time: what is connected to is the address that was checked.
+A second look-up could give another address, so the connection is made to the address that was checked.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The values of an alert rule or target, each read from its table. What cannot be meant raises `BadKey`."""
+"""The values of an alert rule or target, each read from its table. A value that makes no sense there raises `BadKey`."""
 
 from __future__ import annotations
 

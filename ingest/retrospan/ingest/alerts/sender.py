@@ -1,7 +1,7 @@
-"""Tells the targets what was decided, again and again until it is told or given up.
+"""Delivers alerts to their targets, trying again until they are delivered or given up.
 
-Each attempt is noted before it begins. Whatever ends the process, the next one finds what was begun and not ended: the
-target may have heard of it, and hears again, under the same id and with a higher number of the attempt.
+Each attempt is recorded before it begins. If the process dies, the next one finds the attempts that never ended: their
+targets may have received the alert, and get it again under the same id, with a higher attempt number.
 """
 
 from __future__ import annotations

@@ -1,11 +1,11 @@
-"""Names of tables with their database and without it.
+"""Table names with and without their database.
 
-`database=system` of a request, and of USE: the names of that database may be written without it. The engine stays in
-our database, and a name that the other one offers is qualified before the guard judges the statement. So a request can
-reach nothing by this that it could not name in full.
+A request with `database=system`, or a USE, may write the names of that database without it. The engine stays in our
+database: a name that the other one offers is qualified before the guard judges the statement, so a request reaches
+nothing that it could not have named in full.
 
-And our own database may be named in full, as dashboards and drivers do: what reads a statement to make it cheaper finds
-views by their names alone. Pure.
+Conversely dashboards and drivers name our own database in full. That qualifier is removed, because the modules that
+make statements cheaper find views by their plain names. Pure.
 """
 
 from __future__ import annotations

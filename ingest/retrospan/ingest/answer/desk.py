@@ -1,6 +1,6 @@
-"""Takes a port's queries: each waits for its place and runs in a thread, on a connection of its own that only reads.
+"""Runs the queries of a port: each waits for a free place, and runs in a thread on its own read-only connection.
 
-What it writes comes through a pipe. The first megabyte of an answer is held back, so that an error still has a status of
+Its answer comes through a pipe. The first megabyte of an answer is held back, so that an error still has a status of
 its own. Places, and the count of what became of queries, are shared by all ports of a process.
 """
 

@@ -1,12 +1,11 @@
-"""Views of what is known of an entity, read of the runs alone that say or use something of it.
+"""Views about one entity, read only from the runs that state or use something of it.
 
-Each of them joins what runs said with the generation of each run that counts. The engine reads those of all runs there
-are, however few speak of the entity, and once more for each join: in five million spans the overwrites of an order took
-210 to 231 ms of processor, and take 85 to 129. Where a statement holds a view to one entity, the port puts the view's
-SELECT in its place, and in it names the runs. The rows are the same.
+Each of these views joins what runs stated with the current generation of each run. The engine reads the generations of
+all runs, however few mention the entity, and reads them again for each join: in five million spans the overwrites of one
+order took 210 to 231 ms of processor time, and take 85 to 129 ms now. If a statement restricts such a view to one entity,
+the port replaces the view by its SELECT and names the runs in it. The rows are the same.
 
-What cannot be told for sure is left as it is: the condition must be one of those that AND joins in the view's own WHERE.
-Pure.
+Only a condition that AND joins in the statement's own WHERE is recognised; anything else is left as it is. Pure.
 """
 
 from __future__ import annotations

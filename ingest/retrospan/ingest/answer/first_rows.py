@@ -1,10 +1,10 @@
 """A list of whole spans, `SELECT * FROM spans ORDER BY started_at DESC LIMIT 20`, read by the keys of its rows.
 
-The engine reads every column of every span that might come first, though it sorts by one: 2.7 s of processor in a
+The engine reads every column of every span that might come first, though it sorts by one: 2.7 s of processor time in a
 million spans. The port finds the keys of the rows first, by the columns that decide, and reads these rows alone: 0.2 s.
-Rows that tie in the last place may be others, as with any statement that does not say which of them comes first.
+Among rows that tie for the last place others may be chosen, as in any statement whose ORDER BY leaves ties open.
 
-Only plain columns of one view and a LIMIT in numbers are understood; with anything else the statement stays. Pure.
+Only plain columns of one view and a LIMIT in numbers are understood; any other statement stays as it is. Pure.
 """
 
 from __future__ import annotations

@@ -29,7 +29,6 @@ from retrospan.ingest.warehouse.error_codes import ACCESS_DENIED
 from retrospan.schemas.errors import SqlError
 
 UNKNOWN_FUNCTION = 46
-UNKNOWN_TABLE = 60
 UNKNOWN_DATABASE = 81
 READONLY = 164
 UNKNOWN_PARAMETER = 456

@@ -1,7 +1,7 @@
-"""What statements were read as, so that the same statement is cut into tokens and judged once, and not at every request.
+"""A cache of judged statements, so that a repeated statement is split into tokens and judged once and not per request.
 
-A statement is known with the names of its parameters. Their values are not looked at: `Understanding` asks for them
-where what it does depends on them.
+The key is the statement with the names of its parameters, not their values: `Understanding` asks for the values where
+the result depends on them.
 """
 
 from __future__ import annotations

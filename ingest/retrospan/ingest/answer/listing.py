@@ -1,10 +1,9 @@
-"""What a client sees that asks for tables and columns: the views, described; not the tables behind them.
+"""What a client sees when it lists tables and columns: the views and their descriptions, not the tables behind them.
 
-A question of the catalogue (`system.tables`, `system.columns`, the same of `information_schema`, SHOW TABLES, DESCRIBE
-of a view with parameters) is written so that it reads a catalogue without the tables that change without notice, and
-with the columns of views with parameters, which the engine does not know before it is given these. The guard judges
-what is written here like any statement. `internals=1` in the address leaves the question as it is, for a token that may
-administer. Pure.
+A query of the catalogue (`system.tables`, `system.columns`, their counterparts in `information_schema`, SHOW TABLES,
+DESCRIBE of a view with parameters) is rewritten: it leaves out the tables that change without notice, and adds the
+columns of views with parameters, which the engine knows only once it has values for them. The guard judges the result
+like any statement. `internals=1` in the address leaves the query as it is, for a token with the right `admin`. Pure.
 """
 
 from __future__ import annotations

@@ -1,10 +1,10 @@
-"""How a list of whole spans is read that may be as long as the table: in small pieces, and by one thread.
+"""Reads a list of whole spans, which may be as long as the table, in small pieces and with one thread.
 
-`SELECT * FROM spans` of a gigabyte took 280 MB of memory. The engine read granules of 1,024 rows whole, 5 MB each and
-several at once, where a megabyte was wanted: what goes into its cache of conditions is read so, and the view has a
-condition. Two threads read, and waited for the one that writes. In pieces and by one it takes 50 MB, and as long.
+`SELECT * FROM spans` over a gigabyte took 280 MB of memory: because the view has a condition, the engine's condition cache
+made it read whole granules of 1,024 rows, 5 MB each and several at once, where 1 MB would do; and two threads read, only
+to wait for the one that writes. In small pieces with one thread it takes 50 MB, and no longer.
 
-Only plain columns of one view are understood, one of them large; with anything else nothing is changed. Pure.
+Only plain columns of one view are understood, one of them large; any other statement stays as it is. Pure.
 """
 
 from __future__ import annotations

@@ -1,9 +1,10 @@
-"""Statements over the views `spans`, `messages` and `texts` written so that the engine reads less, with the same rows.
+"""Rewrites statements over the views `spans`, `messages` and `texts` so that the engine reads less for the same rows.
 
-Five things no view can do by itself. A list of whole spans is read by their keys (`first_rows`). A condition on one
-attribute, run or span also names the traces that may fulfil it, which indexes find; one on a text the runs; a window of
-time, where nothing narrower is said, the traces of that time. And a statement that names no column that interpretation
-gave needs no interpreted rows. Whatever is not surely the same is left as it was: this reads tokens, not meanings.
+It does five things that a view cannot do by itself. A list of whole spans is read by their keys (`first_rows`). A
+condition on one attribute, run or span also names the traces that may fulfil it, which an index finds; a condition on a
+text names the runs; a window of time, if nothing is narrower, names the traces of that time. And a statement without any
+column that comes from interpretation needs no interpreted rows. Whatever is not certain to give the same rows is left as
+it is: this module reads tokens, not meanings.
 """
 
 from __future__ import annotations

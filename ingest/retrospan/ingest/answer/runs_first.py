@@ -1,11 +1,11 @@
 """A list of whole steps, model calls or messages, `SELECT * FROM steps LIMIT 10`, read from the runs of its rows alone.
 
-The views put the values of runs beside their steps and calls: of all runs, before ten rows are left. At five million spans
-that is more memory than a question may take. The port has the runs of the rows found first, by the columns that decide and
-without values, and the view read of these alone. Rows that tie in the last place may be others, as with any statement
-that does not say which of them comes first.
+The views join the values of runs to their steps and calls, and the engine does so for all runs before it keeps ten rows.
+At five million spans that is more memory than a query may take. The port first finds the runs of those rows, by the
+columns that decide and without values, and then reads the view for these runs only. Among rows that tie for the last
+place others may be chosen, as in any statement whose ORDER BY leaves ties open.
 
-Only plain columns of one view and a LIMIT in numbers are understood; with anything else the statement stays. Pure.
+Only plain columns of one view and a LIMIT in numbers are understood; any other statement stays as it is. Pure.
 """
 
 from __future__ import annotations

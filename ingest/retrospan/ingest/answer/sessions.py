@@ -1,7 +1,7 @@
-"""SET and USE, as clients of ClickHouse send them: they hold for a `session_id`, and end with the request without one.
+"""SET and USE, as ClickHouse's clients send them: they last for a `session_id`, or else for the one request.
 
-Only what a reader may set in the address of a request can be set here, so a session holds nothing that a request could
-not say itself. A session belongs to the token that it was made with. Sessions are bounded in number and age.
+Only what a reader may set in the address of a request can be set here, so a session can do nothing that a single
+request could not. A session belongs to the token that it was made with. Sessions are bounded in number and age.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""Conditions on the time of spans, and which traces may have spans of that time.
+"""Conditions on the time of spans, narrowed to the traces that may have spans in that time.
 
-The view `spans` joins what interpretation gave, and the engine joins it whole, however short the window: a day of a million
-spans took 700 ms of processor. Where a statement begins its window at a time that no row decides, the traces of the
-window are named as well, and the engine joins these alone: 120 ms. Pure.
+The view `spans` joins the results of interpretation, and the engine joins all of them, however short the window: a day
+of a million spans took 700 ms of processor time. If the start of the window does not depend on any row, the statement is
+made to name the traces of the window as well, and the engine joins only these: 120 ms. Pure.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Whether those whom alerts tell could be told. Nothing is sent to them."""
+"""Whether the targets of alerts could be reached. Nothing is sent to them."""
 
 from __future__ import annotations
 

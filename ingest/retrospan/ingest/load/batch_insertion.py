@@ -1,4 +1,4 @@
-"""Inserts one batch, however the engine takes it: at once, or record by record where it refuses or has not the memory."""
+"""Inserts one batch: at once, or record by record if the engine refuses it or runs out of memory."""
 
 from __future__ import annotations
 

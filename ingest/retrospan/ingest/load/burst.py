@@ -1,7 +1,7 @@
-"""Whether more is being received than could be loaded meanwhile: then loading waits, for senders need both cores.
+"""Tells whether more is received than can be loaded at the same time: then loading waits, since senders need the cores.
 
-What is acknowledged is safe, so in a burst its senders come first: what they sent is loaded as soon as the burst is
-over. One that lasts is a flood, in which both go on side by side.
+What is acknowledged is safe, so during a burst senders come first, and what they sent is loaded as soon as the burst is
+over. A burst that lasts is a flood, in which receiving and loading go on side by side.
 """
 
 from __future__ import annotations

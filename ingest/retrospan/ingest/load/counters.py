@@ -1,4 +1,4 @@
-"""What the loader tells of its work."""
+"""The loader's counters."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """A thread that merges the parts of an embedded warehouse's tables once nothing has happened for a while.
 
-The engine merges what hinders it, and leaves a few parts of middling size for ever. What repeats is found within a part
-only: merged into one, the same rows take a third less.
+The engine merges only as far as it needs to, and leaves a few parts of medium size for ever. Compression finds
+repetition within one part only: merged into one part, the same rows take a third less disk.
 """
 
 from __future__ import annotations

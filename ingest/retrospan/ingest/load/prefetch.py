@@ -1,7 +1,7 @@
 """Reads the next batch while one is inserted, so that in a flood the engine does not wait for Python.
 
-Reading, joining and hashing a full batch takes a fifth of the time that its insert takes. What is read is used once
-everything before it is loaded, and dropped when the loader has gone elsewhere meanwhile.
+Reading, joining and hashing a full batch takes a fifth of the time that its insert takes. The batch is used once
+everything before it is loaded, and dropped if the loader has moved elsewhere in the meantime.
 """
 
 from __future__ import annotations

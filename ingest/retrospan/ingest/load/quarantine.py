@@ -18,7 +18,7 @@ from google.protobuf.message import DecodeError, Message
 from retrospan.ingest.load.batches import Content, Frame, token_of
 from retrospan.ingest.load.landing import insert_nothing, insert_records, note_stored
 from retrospan.ingest.log.record import SAMPLE_BYTES, Record, Reject, decode, encode
-from retrospan.ingest.otlp import lenient as lean
+from retrospan.ingest.otlp import lenient
 from retrospan.schemas.errors import OutOfMemory, SqlError, WarehouseUnavailable
 from retrospan.schemas.store import Store
 
@@ -88,8 +88,8 @@ def _insert_mended(
 def _mend(record: Record) -> bytes | None:
     """Return the record as a protobuf library writes it without what it does not know; None if it cannot read it."""
     try:
-        traces = None if record.traces is None else _rewritten(lean.parse_traces(record.traces))
-        logs = None if record.logs is None else _rewritten(lean.parse_logs(record.logs))
+        traces = None if record.traces is None else _rewritten(lenient.parse_traces(record.traces))
+        logs = None if record.logs is None else _rewritten(lenient.parse_logs(record.logs))
     except DecodeError:
         return None
     return _framed(record, traces, logs, record.rejects)

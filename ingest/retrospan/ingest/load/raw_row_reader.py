@@ -1,7 +1,7 @@
 """Reads raw rows back for interpretation: every variant of every span and log record of some traces, once each.
 
-Called by the interpreter. One statement however many traces are asked for, and one more for every page beyond the
-first: a run of any length is read in the memory of a page.
+Called by the interpreter. It takes one statement, however many traces are asked for, and one more for each further page,
+so that a run of any length is read in the memory of one page.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Waiting until the loader's thread has loaded the log again; what cannot be waited for is an error that says why."""
+"""Waits until the loader's thread has loaded the log again. If that cannot happen, the error says why."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How much room a log has: below its own limit, and above what is kept back of its disk."""
+"""How much a log may still grow: up to its own limit, and only while the disk keeps its reserve."""
 
 from __future__ import annotations
 

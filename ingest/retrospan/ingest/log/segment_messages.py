@@ -1,4 +1,4 @@
-"""Segments as two processes tell each other of them: plain values of JSON."""
+"""Segments as messages between the two processes: plain JSON values."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""The reading side of a log: which segments there are, how far they are durable, and what lies in them.
+"""The reading side of a log: which segments there are, how far they are durable, and what they contain.
 
-Two have one: the write-ahead log, which makes segments grow, and the follower in the process of the warehouse, which is
-told that they have. Archiving belongs to whoever follows the log; what that changes in size is passed to `_resized`.
+Two classes build on it: the write-ahead log, which makes segments grow, and the follower in the process of the warehouse,
+which is told that they have grown. Whoever follows the log archives it, and passes the change in size to `_resized`.
 """
 
 from __future__ import annotations

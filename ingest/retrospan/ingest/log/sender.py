@@ -1,4 +1,4 @@
-"""Whose what a log holds is: for a directory that has lost the name of its tenant."""
+"""Finds the tenant in the records of a log, for a directory whose file `tenant` is lost."""
 
 from __future__ import annotations
 

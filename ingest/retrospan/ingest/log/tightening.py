@@ -1,6 +1,6 @@
-"""Only its owner may enter a data directory: an open one is closed when a collector starts.
+"""Closes a data directory to everyone but its owner when a collector starts.
 
-Releases before this one made it as the umask said, and a copy or a volume may come with any modes.
+Earlier releases created it with the modes of the umask, and a copy or a volume may come with any modes.
 """
 
 from __future__ import annotations

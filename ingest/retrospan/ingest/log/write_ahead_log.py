@@ -10,7 +10,7 @@
 
 One thread writes. It takes everything that waits, appends it with one write, makes it durable with one fdatasync,
 and only then answers all of them (group commit): under load a sync is shared by many requests, alone a request
-waits for one. Records are `record.py`, damage is `recovery.py`, reading is `reading.py`.
+waits for one. Records are `record.py`, damage is `recovery.py`, reading is `segment_reader.py`.
 
 A disk that refuses a write or a sync ends all writing until the log is opened again: a failed sync may have lost
 pages that a second one would report as written. A full disk found by the write itself is taken back cleanly, and so is

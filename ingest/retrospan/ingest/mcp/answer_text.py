@@ -1,7 +1,7 @@
-"""What a command printed, as the answer of a tool: quoted line by line, and cut with the call that goes on. Pure.
+"""A command's output as the answer of a tool: quoted line by line, and cut with a note of the call that continues it. Pure.
 
-What agents, tools and users said is in these lines. A mark at the head of each cannot be closed from inside, as a fence
-around them could.
+The lines contain text of agents, tools and users. A mark at the head of each line cannot be closed from inside, as a
+fence around all of them could.
 """
 
 from __future__ import annotations

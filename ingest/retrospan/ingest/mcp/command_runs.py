@@ -1,5 +1,5 @@
-"""A command of `retrospan`, run as a process of its own: no answer of one caller is near another's, and a token is in
-the environment of the one process that may use it."""
+"""Runs a command of `retrospan` in a process of its own: the answers of two callers never share memory, and a token is only
+in the environment of the process that may use it."""
 
 from __future__ import annotations
 

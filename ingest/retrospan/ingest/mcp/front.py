@@ -1,4 +1,4 @@
-"""What stands before the server over HTTP: who may ask it under which name, and whether a client still waits."""
+"""What the HTTP server checks before a request reaches the tools: its Host and Origin, and whether the client still waits."""
 
 from __future__ import annotations
 

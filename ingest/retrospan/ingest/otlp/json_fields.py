@@ -13,7 +13,7 @@ import struct
 from collections.abc import Callable, Iterable, Mapping
 from typing import NamedTuple, TypeAlias
 
-from retrospan.ingest.otlp import lenient as lean
+from retrospan.ingest.otlp import lenient
 from retrospan.ingest.otlp.json_stream import Large, skip
 from retrospan.schemas.wire import DELIMITED, FIXED32, FIXED64, VARINT, varint
 
@@ -259,7 +259,7 @@ class Codec:
         self._span = self._span_fields(text, attributes)
         self._log = table(
             timeUnixNano=(1, _FIXED64),
-            severityNumber=(2, _enum(lean.SEVERITIES)),
+            severityNumber=(2, _enum(lenient.SEVERITIES)),
             severityText=(3, text),
             body=(5, any_value),
             attributes=(6, attributes),
@@ -330,7 +330,7 @@ class Codec:
             parentSpanId=(4, _HEX),
             flags=(16, _FIXED32),
             name=(5, text),
-            kind=(6, _enum(lean.SPAN_KINDS)),
+            kind=(6, _enum(lenient.SPAN_KINDS)),
             startTimeUnixNano=(7, _FIXED64),
             endTimeUnixNano=(8, _FIXED64),
             attributes=(9, attributes),
@@ -339,5 +339,5 @@ class Codec:
             droppedEventsCount=(12, _UINT32),
             links=(13, _many(_message(link))),
             droppedLinksCount=(14, _UINT32),
-            status=(15, _message(table(message=(2, text), code=(3, _enum(lean.STATUS_CODES))))),
+            status=(15, _message(table(message=(2, text), code=(3, _enum(lenient.STATUS_CODES))))),
         )

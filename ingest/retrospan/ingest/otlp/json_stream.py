@@ -1,4 +1,4 @@
-"""JSON in pieces: a value that is small comes whole, a large one as something to go through.
+"""JSON in pieces: a small value comes whole, a large one as an iterator over its members.
 
 What is read at a time is a window of text, so that neither memory nor the interpreter's lock is taken for a whole
 body at once. Small values are read by the standard library's scanner; only where a value is larger than the window

@@ -4,9 +4,9 @@ They are made at import from the official descriptors, with three changes:
 - every `string` is `bytes`: text that is not UTF-8 is kept, where the official classes refuse the whole request;
 - an attribute's value is read two levels deep, as the warehouse does; deeper arrays and maps are `bytes`, so
   nesting cannot exhaust the parser;
-- the envelope of a request stops at spans and log records as `bytes`, for salvage (`split.py`).
+- the envelope of a request stops at spans and log records as `bytes`, for `salvage.py`.
 
-Parsing with them is the validation of a request; nothing is ever serialised from the lean messages themselves.
+Parsing with them is the validation of a request; nothing is ever serialised from these messages themselves.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _FILES = (common_pb2, resource_pb2, trace_pb2, logs_pb2, trace_service_pb2, logs
 _ENVELOPE_KEEPS = ("resource_spans", "scope_spans", "resource_logs", "scope_logs")
 
 
-class LeanSpan(Protocol):
+class LenientSpan(Protocol):
     """The parts of a span that the receiver checks."""
 
     trace_id: bytes
@@ -54,7 +54,7 @@ def _official(*, envelope: bool) -> DescriptorPool:
         module.DESCRIPTOR.CopyToProto(file)  # type: ignore[no-untyped-call, unused-ignore]
         del file.service[:]
         for message in file.message_type:
-            _lean(message)
+            _loosen(message)
             if envelope:
                 _stop_at_members(message)
         if module is common_pb2 and not envelope:
@@ -63,12 +63,12 @@ def _official(*, envelope: bool) -> DescriptorPool:
     return pool
 
 
-def _lean(message: DescriptorProto) -> None:
+def _loosen(message: DescriptorProto) -> None:
     for field in message.field:
         if field.type == FieldDescriptorProto.TYPE_STRING:
             field.type = FieldDescriptorProto.TYPE_BYTES
     for nested in message.nested_type:
-        _lean(nested)
+        _loosen(nested)
 
 
 def _stop_at_members(message: DescriptorProto) -> None:

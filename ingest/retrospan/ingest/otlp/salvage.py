@@ -13,7 +13,7 @@ from typing import Any
 
 from google.protobuf.message import DecodeError
 
-from retrospan.ingest.otlp import lenient as lean
+from retrospan.ingest.otlp import lenient
 from retrospan.ingest.otlp.pieces import MOST_IN_MEMBER, Tally, fields, pieces, run_bytes, runs
 from retrospan.schemas.errors import TooManyParts
 from retrospan.schemas.wire import DELIMITED, varint
@@ -62,7 +62,7 @@ class Salvaged:
     warning: str = ""
 
 
-def span_fault(span: lean.LeanSpan) -> str:
+def span_fault(span: lenient.LenientSpan) -> str:
     """Return why a span's ids cannot stand; '' if they can."""
     if len(span.trace_id) != TRACE_ID_BYTES:
         return f"trace id has {len(span.trace_id)} bytes, not {TRACE_ID_BYTES}"
@@ -73,7 +73,7 @@ def span_fault(span: lean.LeanSpan) -> str:
     return "span id is all zero" if span.span_id == NO_SPAN_ID else ""
 
 
-def log_fault(record: lean.LeanSpan) -> str:
+def log_fault(record: lenient.LenientSpan) -> str:
     """Return why a log record's ids cannot stand; '' if they can. A record outside any trace has none, or zeros."""
     if len(record.trace_id) not in (0, TRACE_ID_BYTES):
         return f"trace id has {len(record.trace_id)} bytes, not {TRACE_ID_BYTES} or none"
@@ -102,8 +102,8 @@ class Shape:
     parts: Callable[[Any], int]
 
 
-TRACES = Shape("span", lean.ScopeSpans, "spans", lean.Span, span_fault, _span_parts)
-LOGS = Shape("log record", lean.ScopeLogs, "log_records", lean.LogRecord, log_fault, _log_parts)
+TRACES = Shape("span", lenient.ScopeSpans, "spans", lenient.Span, span_fault, _span_parts)
+LOGS = Shape("log record", lenient.ScopeLogs, "log_records", lenient.LogRecord, log_fault, _log_parts)
 
 
 def count(body: bytes, shape: Shape) -> int | None:
@@ -122,7 +122,7 @@ def count(body: bytes, shape: Shape) -> int | None:
             tally.take_group()
             for inner, _, at, stop in fields(body, start, end, tally):
                 if inner == _HEADER:
-                    _read_all(lean.Resource, body, at, stop, most, tally)
+                    _read_all(lenient.Resource, body, at, stop, most, tally)
                 elif inner == _MEMBERS:
                     tally.take_group()
                     members = _count_scope(body, at, stop, shape, most, tally)
@@ -138,7 +138,7 @@ def _count_scope(body: bytes, start: int, end: int, shape: Shape, most: int, tal
     found = 0
     for number, at, stop in runs(body, start, end, most, tally):
         if number == _HEADER:
-            _read_all(lean.Scope, body, at, stop, most, tally)
+            _read_all(lenient.Scope, body, at, stop, most, tally)
         elif number == _MEMBERS:
             found += 1
             if _large_fault(body, at, stop, shape, most, tally):
@@ -208,7 +208,7 @@ class _Salvage:
 
     def _group(self, start: int, end: int) -> bytearray:
         out = bytearray()
-        reads = self._reads(lean.Resource, start, end)
+        reads = self._reads(lenient.Resource, start, end)
         for number, first, at, stop in fields(self._body, start, end, self._tally):
             if number == _MEMBERS:
                 self._tally.take_group()
@@ -221,7 +221,7 @@ class _Salvage:
         out = bytearray()
         noun = self._shape.noun
         what = "scope" if resource_reads else "resource"
-        reads = resource_reads and self._reads(lean.Scope, start, end)
+        reads = resource_reads and self._reads(lenient.Scope, start, end)
         lost = 0
         for number, first, at, stop in fields(self._body, start, end, self._tally):
             if number == _MEMBERS:
@@ -267,7 +267,7 @@ class _Salvage:
 def _large_fault(body: bytes, start: int, end: int, shape: Shape, most: int, tally: Tally) -> str:
     """Return why a large member cannot stand; '' if it can. Raises TooManyParts when the whole request has too many."""
     own = Tally(min(MOST_IN_MEMBER, tally.parts))
-    ids = lean.Ids()
+    ids = lenient.Ids()
     before = own.parts
     try:
         for piece in pieces(shape.member, body, start, end, most, own):

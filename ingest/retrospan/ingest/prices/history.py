@@ -1,4 +1,4 @@
-"""Which price tables were in force when: what a request cost goes by those of its day, also when it is read again. Pure."""
+"""Which price tables were in force when: a request is priced by those of its day, even if it is interpreted again. Pure."""
 
 from __future__ import annotations
 

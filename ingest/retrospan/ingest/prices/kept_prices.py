@@ -1,6 +1,6 @@
-"""The price tables that a collector was given, which it keeps for ever in `prices.jsonl` of its directory.
+"""The price tables that a collector was ever given, kept in `prices.jsonl` of its directory.
 
-A table applies from the moment it is adopted: to what arrived before, those before it apply for ever.
+A table applies from the moment it is adopted: whatever arrived earlier keeps the prices of the earlier tables.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""By which names a model and its provider are looked for in a price table."""
+"""The names by which a model and its provider are looked up in a price table."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""From the bytes that were sent to those that are read: inflated within what is set aside for the request."""
+"""Decompresses the body of a request, within the memory that is reserved for the request."""
 
 from __future__ import annotations
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from retrospan.ingest.config import RedactionSettings
-from retrospan.ingest.otlp import lenient as lean
+from retrospan.ingest.otlp import lenient
 from retrospan.ingest.trusted_file import require_trusted
 from retrospan.schemas.redaction.matching import Matcher, Taken
 from retrospan.schemas.redaction.messages import LOG, RESOURCE, SCOPE, SPAN, Message
@@ -73,11 +73,15 @@ class Redactor:
 
     def traces(self, body: bytes) -> Redacted:
         """Return an ExportTraceServiceRequest that has been read before."""
-        return self._request(body, lean.TracesEnvelope, "resource_spans", "scope_spans", "spans", self._span)
+        return self._request(
+            body, lenient.TracesEnvelope, "resource_spans", "scope_spans", "spans", self._span
+        )
 
     def logs(self, body: bytes) -> Redacted:
         """Return an ExportLogsServiceRequest that has been read before."""
-        return self._request(body, lean.LogsEnvelope, "resource_logs", "scope_logs", "log_records", self._log)
+        return self._request(
+            body, lenient.LogsEnvelope, "resource_logs", "scope_logs", "log_records", self._log
+        )
 
     def redacting(self, log_event: Callable[[str], None]) -> Callable[[str], None]:
         """Return the same way of saying a line to a person, without secrets."""
@@ -153,8 +157,8 @@ class Redactor:
 
     def _span(self, data: bytes, tally: _Tally) -> bytes:
         def withheld() -> bytes:
-            span = lean.Span.FromString(data)
-            kept = lean.Span(name=_NAME, **_kept(span, _SPAN_KEEPS))
+            span = lenient.Span.FromString(data)
+            kept = lenient.Span(name=_NAME, **_kept(span, _SPAN_KEEPS))
             kept.status.code = span.status.code
             return bytes(kept.SerializeToString()) + delimited(SPAN.attributes, _all_withheld())
 
@@ -162,7 +166,7 @@ class Redactor:
 
     def _log(self, data: bytes, tally: _Tally) -> bytes:
         def withheld() -> bytes:
-            kept = lean.LogRecord(**_kept(lean.LogRecord.FromString(data), _LOG_KEEPS))
+            kept = lenient.LogRecord(**_kept(lenient.LogRecord.FromString(data), _LOG_KEEPS))
             return bytes(kept.SerializeToString()) + delimited(LOG.attributes, _all_withheld())
 
         return self._redacted(data, LOG, tally, withheld)

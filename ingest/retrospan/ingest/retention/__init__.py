@@ -1,1 +1,1 @@
-"""How long runs are kept, and that nothing goes which something kept rests on."""
+"""Retention: how long runs are kept, and how they are deleted without what other runs depend on."""

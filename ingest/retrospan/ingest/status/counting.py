@@ -1,4 +1,4 @@
-"""What the SQL port has answered, counted from many threads; and what alerts have come to."""
+"""Counters of the SQL port's answers, updated from many threads; and the figures of alerts."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""Reads what was stored again and compares it with what vouches for it: `retrospan verify`."""
+"""`retrospan verify`: reads stored data again and compares it with its hashes, with the log and with what derives from it."""

@@ -1,7 +1,7 @@
 """Compares derived rows with their spans: runs are interpreted again, and every row must come out the same.
 
-Only readings of this version can be compared, and only of traces of which everything that arrived has been read. What
-is still arriving is not compared: it is looked at again whether anything came meanwhile before it is called wrong.
+Only rows of this version of the interpretation can be compared, and only for traces whose spans have all been
+interpreted. Before a difference is reported, it is checked that no further spans of the trace arrived meanwhile.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Compares the bytes of the log with the hashes made when they were loaded.
 
-Two tell what records held: the file of hashes beside the log, and the rows of the batches, of every epoch. A batch
-that no longer makes its hash is wrong, unless all of it lies in segments that retention wrote anew or removed: then
-the receipt of the segment has the hash of what it holds since.
+Two sources have the hashes: the file of hashes beside the log, and the rows of the batches of every epoch. A batch whose
+records no longer give its hash is wrong, unless all of it lies in segments that retention rewrote or removed: for these
+the receipt has the hash of what the segment holds since.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""A log as far as its files are there: what follows a segment whose file is missing can still be compared."""
+"""A log with missing files: what follows a segment whose file is missing can still be compared."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Data that the engine reads while it is made, through a pipe that has a path in this process."""
+"""Feeds data to the engine while the data is being made, through a pipe that has a path in this process."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """The directory of a new embedded warehouse, as the engine leaves it after every migration and view of this release.
 
-The engine takes two seconds of processor to make these tables and views statement by statement, and three tenths to
+The engine takes two seconds of processor time to make these tables and views statement by statement, and three tenths to
 read what it wrote of them. So a new warehouse begins with that: `new_warehouse.json`, made by
 
     python -m retrospan.ingest.warehouse.new_warehouse

@@ -1,7 +1,7 @@
-"""A thread that gives back memory while nobody wants anything of an embedded engine.
+"""A thread that gives memory back while an embedded engine is idle.
 
-Starting and answering touch 200 MB of the engine's code, of which a tenth is needed at rest; and loading leaves freed
-memory with Python, the C library and the engine, which they keep for the next time.
+Starting and answering touch 200 MB of the engine's code, of which a tenth is needed at rest; and after loading, Python,
+the C library and the engine keep freed memory for later use.
 """
 
 from __future__ import annotations

@@ -1,10 +1,10 @@
-"""An answer of a ClickHouse server that is passed on while it comes, with the error that may stand at its end.
+"""Passes on an answer of a ClickHouse server while it arrives, and finds the error that may stand at its end.
 
-What has begun with status 200 can still fail. The server then ends the answer with
+An answer that began with status 200 can still fail. The server then ends the answer with
 
     __exception__ CR LF TAG CR LF message LF length SPACE TAG CR LF __exception__ CR LF
 
-where TAG is what X-ClickHouse-Exception-Tag said, and breaks the connection off. None of that is passed on.
+where TAG is what X-ClickHouse-Exception-Tag said, and closes the connection. None of that is passed on.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The values of two compared runs that are shown in words: those of what differs, and no others."""
+"""Reads the values of two compared runs that an answer shows: those that differ, and no others."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Questions asked before their answers are needed, several at once: a command waits for the longest, not for the sum.
+"""Sends several questions at once, before their answers are needed: a command waits for the slowest, not for the sum.
 
 A question takes a collector some ten milliseconds of planning on one core, whatever it finds. Answers are the same as
 one after the other: each question is a statement of its own in both.

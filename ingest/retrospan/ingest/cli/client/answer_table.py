@@ -1,4 +1,4 @@
-"""The table of an answer to any SQL, written while the answer comes: how long it is makes no difference to the memory."""
+"""Prints the answer to any SQL as a table while it arrives, in an amount of memory that does not grow with the answer."""
 
 from __future__ import annotations
 

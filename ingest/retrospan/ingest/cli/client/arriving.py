@@ -1,4 +1,4 @@
-"""A run that is to be replayed or kept is read when all that was sent of it can be read: it is often sent a moment before."""
+"""Waits until everything that was sent of a run is interpreted: a run to be replayed or kept was often sent just before."""
 
 from __future__ import annotations
 

@@ -11,7 +11,7 @@ from typing import Any
 from google.protobuf.message import DecodeError
 
 from retrospan.ingest.log.record import decode, encode
-from retrospan.ingest.otlp import lenient as lean
+from retrospan.ingest.otlp import lenient
 from retrospan.ingest.retention.deletion.strip import strip_log, strip_span
 
 #: (tenant, trace id) → the last arrival, Unix nanoseconds, that went.
@@ -43,10 +43,10 @@ def without_deleted(data: bytes, graves: Graves, bared: Graves) -> bytes | None:
 
     try:
         traces, spans, bared_spans = _changed(
-            record.traces, lean.TracesEnvelope, _SPANS, lambda one: left_of(lean.Span, strip_span, one)
+            record.traces, lenient.TracesEnvelope, _SPANS, lambda one: left_of(lenient.Span, strip_span, one)
         )
         logs, log_records, bared_logs = _changed(
-            record.logs, lean.LogsEnvelope, _LOGS, lambda one: left_of(lean.LogRecord, strip_log, one)
+            record.logs, lenient.LogsEnvelope, _LOGS, lambda one: left_of(lenient.LogRecord, strip_log, one)
         )
     except (DecodeError, ValueError):
         return KEPT

@@ -1,8 +1,8 @@
-"""What receipts of the log name and its records still hold, left out before these records are loaded again.
+"""Keeps what was deleted from being loaded again: content that receipts of the log name and its records still hold.
 
 The bytes of what was deleted leave the log after its rows, segment by segment, and a backup may hold an older copy of a
-segment. Loaded as they are, such records would be rows for everybody to see, until the receipts behind them are carried
-out. So the log is first read for receipts, up to its end: what it says was deleted is not inserted at all.
+segment. Loaded as they are, such records would become rows that everybody sees, until the receipts behind them in the log are
+carried out. So the log is first read to its end for receipts: what they name is not inserted at all.
 """
 
 from __future__ import annotations

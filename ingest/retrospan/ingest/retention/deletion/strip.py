@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from functools import cache
 from typing import Any
 
-from retrospan.ingest.otlp import lenient as lean
+from retrospan.ingest.otlp import lenient
 from retrospan.schemas import attributes as conventions
 from retrospan.schemas import semconv
 from retrospan.schemas.redaction.walk import Field, fields, mark
@@ -186,12 +186,12 @@ def _kept_keys() -> frozenset[bytes]:
 
 def strip_span(data: bytes) -> bytes:
     """Return an OTLP Span without its payload; the same bytes when it is bare. Raises ValueError for no message."""
-    return _bare(_walkable(data, lean.Span), _SPAN_ATTRIBUTES, _SPAN_PLAIN, _SPAN_PARTS)
+    return _bare(_walkable(data, lenient.Span), _SPAN_ATTRIBUTES, _SPAN_PLAIN, _SPAN_PARTS)
 
 
 def strip_log(data: bytes) -> bytes:
     """Return an OTLP LogRecord without its payload; the same bytes when it is bare. Raises as `strip_span`."""
-    return _bare(_walkable(data, lean.LogRecord), _LOG_ATTRIBUTES, _LOG_PLAIN, {})
+    return _bare(_walkable(data, lenient.LogRecord), _LOG_ATTRIBUTES, _LOG_PLAIN, {})
 
 
 def _walkable(data: bytes, member: Any) -> bytes:

@@ -1,8 +1,8 @@
-"""What the collectors of one server tell each other, so that no hold is acknowledged for a run that another deletes.
+"""How the collectors of one server coordinate, so that no hold is acknowledged for a run that another one deletes.
 
-Whoever deletes says first what is about to go, and looks at the holds after that. Whoever holds writes the hold first,
-and looks after that at what is about to go. So one of the two sees the other, whatever their order: the one that
-deletes spares the run, or the one that holds waits until the receipts tell what went. Neither relies on a clock.
+A collector that deletes first announces what it is about to delete, and then reads the holds. A collector that holds
+first writes the hold, and then reads the announcements. So one of the two sees the other, whatever their order: either
+the deletion spares the run, or the hold waits until the receipts tell what was deleted. Neither relies on a clock.
 """
 
 from __future__ import annotations

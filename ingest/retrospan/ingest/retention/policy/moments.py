@@ -1,4 +1,4 @@
-"""A time as retention says it."""
+"""Times as retention prints them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Waits until the runs that are judged were read: what is not read yet may be golden, or lean on what seems to be due."""
+"""Waits until the runs in question have been interpreted: one that has not may be golden, or depend on one that is due."""
 
 from __future__ import annotations
 

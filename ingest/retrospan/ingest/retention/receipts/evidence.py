@@ -1,4 +1,4 @@
-"""The content of some units before deletion: rows, bytes and a hash, for the receipt; and whether it is still due."""
+"""The content of units before their deletion (rows, bytes and a hash, for the receipt), and whether they are still due."""
 
 from __future__ import annotations
 

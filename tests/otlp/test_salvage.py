@@ -12,7 +12,7 @@ from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTrace
 from opentelemetry.proto.logs.v1.logs_pb2 import LogRecord
 from opentelemetry.proto.trace.v1.trace_pb2 import Span
 
-from retrospan.ingest.otlp import lenient as lean
+from retrospan.ingest.otlp import lenient
 from retrospan.ingest.otlp.salvage import LOGS, TRACES, count, salvage
 
 BROKEN = b"\x0a\x7fshort"
@@ -49,7 +49,7 @@ def test_a_span_with_impossible_ids_is_left_out_alone(trace_id: bytes, span_id: 
 def test_a_span_that_cannot_be_read_is_left_out_alone() -> None:
     body = make.with_raw_span(make.traces(make.span("a"), make.span("b")), BROKEN)
     with pytest.raises(DecodeError):
-        lean.parse_traces(body)
+        lenient.parse_traces(body)
     salvaged = salvage(body, TRACES)
     assert salvaged is not None
     assert make.names(salvaged.body) == ["a", "b"]
@@ -68,7 +68,7 @@ def test_a_resource_that_cannot_be_read_takes_only_its_own_spans() -> None:
 @pytest.mark.parametrize("body", [b"\xff\xff\xff", b"{}", b"\x0a\x05ab", b"\x1f\x8b\x08\x00" + bytes(20)])
 def test_what_is_not_a_request_at_all_is_not_salvaged(body: bytes) -> None:
     with pytest.raises(DecodeError):
-        lean.parse_traces(body)
+        lenient.parse_traces(body)
     assert salvage(body, TRACES) is None
 
 
