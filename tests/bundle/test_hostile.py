@@ -181,6 +181,6 @@ def test_a_link_that_waits_for_the_half_file_is_not_followed(
 def test_what_nothing_would_read_is_not_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("retrospan.schemas.bundle.archive._ALWAYS", 10)
     monkeypatch.setattr("retrospan.schemas.bundle.archive._MOST_TIMES", 1)
-    with pytest.raises(PermanentError, match="is not written, for nothing would read it"):
+    with pytest.raises(PermanentError, match="is not written, because it could not be read again"):
         write_bundle(tmp_path / "run.bundle", weather_bundle())
     assert not list(tmp_path.iterdir())

@@ -58,7 +58,7 @@ def test_the_engine_gets_what_the_limit_leaves() -> None:
     assert engine_bytes(6000 * MIB, 64_000 * MIB) == 6000 * MIB
     assert engine_bytes(6000 * MIB, 2000 * MIB) == 2000 * MIB - BESIDE_ENGINE_BYTES
     assert [processes_within(2, limit) for limit in (None, 64_000 * MIB, 2000 * MIB)] == [2, 2, 1]
-    with pytest.raises(ConfigError, match="may have 1535 MiB"):
+    with pytest.raises(ConfigError, match="allows 1535 MiB"):
         engine_bytes(6000 * MIB, LEAST_BYTES - 1)
 
 
@@ -78,7 +78,7 @@ def test_with_256_mb_it_does_not_start_and_says_why(tmp_path: Path) -> None:
         )
         assert group.kills == 0
     assert done.returncode == 2
-    assert "may have 256 MiB of memory" in done.stderr and "needs 1536 MiB" in done.stderr
+    assert "allows 256 MiB of memory" in done.stderr and "needs 1536 MiB" in done.stderr
 
 
 @pytest.mark.soak

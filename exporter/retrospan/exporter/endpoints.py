@@ -44,7 +44,7 @@ def endpoint_reader(protocol: str) -> Callable[[object], str]:
         if port == 0:
             raise ValueError("nobody can listen on port 0")
         if protocol == "grpc" and "@" in parts.netloc:
-            raise ValueError("gRPC sends no user and no password of an address; give a token, or headers")
+            raise ValueError("gRPC cannot send the user and password in an address; give a token, or headers")
         return text
 
     return read

@@ -29,7 +29,7 @@ def lock(file: int) -> None:
         os.lseek(file, _LOCKED_AT, os.SEEK_SET)
         msvcrt.locking(file, msvcrt.LK_NBLCK, 1)
     else:
-        raise OSError("this system has no locks of files")
+        raise OSError("this system cannot lock files")
 
 
 def read_start(file: int, size: int) -> bytes:

@@ -40,8 +40,8 @@ def engine_bytes(wanted: int, limit: int | None) -> int:
         return wanted
     if limit < LEAST_BYTES:
         raise ConfigError(
-            f"this process may have {limit // MIB} MiB of memory, as its control group (the container's limit) "
-            f"says, and the embedded ClickHouse needs {LEAST_BYTES // MIB} MiB: raise that limit"
+            f"the control group of this process (the container's limit) allows {limit // MIB} MiB of memory, and the "
+            f"embedded ClickHouse needs {LEAST_BYTES // MIB} MiB: raise that limit"
         )
     return min(wanted, limit - BESIDE_ENGINE_BYTES)
 

@@ -38,7 +38,7 @@ def serve(config: Config) -> int:
     limit = descriptor_limit()
     if limit is not None and limit < FEW_DESCRIPTORS:
         log_event(
-            f"this process may have {limit} descriptors, which few clients use up: allow it {FEW_DESCRIPTORS} or more "
+            f"this process may open {limit} files and sockets, which a few clients use up: allow {FEW_DESCRIPTORS} or more "
             "(ulimit -n, or systemd's LimitNOFILE)"
         )
     process = _process_of(config, stopping.is_set)

@@ -77,7 +77,7 @@ def deliver(
         living = spool.living()
         if not len(outbox) and living:
             raise DirectoryInUse(
-                f"{directory} is used by a process that lives (pid {living[0]}): it delivers what is there itself.",
+                f"{directory} is used by a running process (pid {living[0]}), which delivers its files itself.",
                 pid=living[0],
             )
         losses = {signal: Losses(signal.noun) for signal in Signal}

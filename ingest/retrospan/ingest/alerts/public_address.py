@@ -17,27 +17,27 @@ _NAT64 = ipaddress.ip_network("64:ff9b::/96")
 
 
 class ForbiddenAddress(Exception):
-    """A name leads where nothing may be sent. The message says where."""
+    """A name resolves to an address to which nothing may be sent. The message names it."""
 
 
 def address_of(host: str, port: int, *, allow_private: bool, deadline: Deadline) -> str:
     """Return the address to connect to.
 
     Raises:
-        OSError: the name leads nowhere, or is not answered for in time.
-        ForbiddenAddress: it leads to an address that is not public, if only among others.
+        OSError: the name has no address, or looking it up takes too long.
+        ForbiddenAddress: one of its addresses is not public.
     """
     found = _looked_up(host, port, deadline)
     for address in found:
         if reason := fault_of(address, allow_private=allow_private):
-            raise ForbiddenAddress(f"{host} leads to {address}, {reason}")
+            raise ForbiddenAddress(f"{host} resolves to {address}, {reason}")
     return found[0]
 
 
 def fault_of(text: str, *, allow_private: bool) -> str:
     """Return why nothing may be sent to an address; '' if it may.
 
-    Link-local ones are never allowed: clouds tell a machine's secrets at 169.254.169.254.
+    Link-local ones are never allowed: at 169.254.169.254 clouds hand out a machine's credentials.
     """
     address: _Address = ipaddress.ip_address(text.partition("%")[0])
     inner = _within(address)
@@ -45,12 +45,12 @@ def fault_of(text: str, *, allow_private: bool) -> str:
         if each.is_link_local or each.is_multicast or each.is_unspecified:
             return "which is a link-local address, or the address of no single machine"
         if not allow_private and not each.is_global:
-            return "which is not a public address; if it may be told, set allow_private = true"
+            return "which is not a public address; if alerts may be sent there, set allow_private = true"
     return ""
 
 
 def _within(address: _Address) -> _Address | None:
-    """Return the IPv4 address that one of IPv6 leads to, by any of the ways there are."""
+    """Return the IPv4 address that an IPv6 address embeds, in any of the standard ways."""
     if isinstance(address, ipaddress.IPv4Address):
         return None
     if address in _NAT64:
@@ -74,9 +74,9 @@ def _looked_up(host: str, port: int, deadline: Deadline) -> list[str]:
     try:
         found = done.result(deadline.left())
     except TimeoutError as error:
-        raise TimeoutError(f"the name {host} was not answered for in time") from error
+        raise TimeoutError(f"looking up {host} took too long") from error
     except UnicodeError as error:
         raise OSError(f"{host} is not a host name") from error
     if not found:
-        raise OSError(f"{host} leads nowhere")
+        raise OSError(f"{host} has no address")
     return found

@@ -74,7 +74,7 @@ class RunningQueries:
         }
         if any(about.owner != owner for about in found.values()):
             raise SqlError(
-                "this query was not asked with your token: it cannot be stopped.", code=ACCESS_DENIED
+                "this query was not started with your token, so you cannot stop it.", code=ACCESS_DENIED
             )
         for running in () if asked.is_test else found:
             running.stop("killed")

@@ -47,7 +47,7 @@ def add_arguments(parser: Parser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     if arguments.name and not arguments.http:
-        raise UsageError("--name is of use with --http only.", "mcp")
+        raise UsageError("--name is for --http only.", "mcp")
     # Here, so that help works without the extra.
     import anyio
 

@@ -47,7 +47,7 @@ def write_bundle(path: str | os.PathLike[str], bundle: Bundle) -> None:
                 archive.writestr(info, data, zipfile.ZIP_DEFLATED, _LEVEL)
         if (why := too_much(unpacked, half.stat().st_size)) is not None:
             raise PermanentError(
-                f"{target} is not written, for nothing would read it: {why}. Take fewer runs."
+                f"{target} is not written, because it could not be read again: {why}. Take fewer runs."
             )
         os.replace(half, target)
     except OSError as error:

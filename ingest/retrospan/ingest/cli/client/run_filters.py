@@ -54,7 +54,9 @@ def expression(text: str) -> str:
             place = _end_of_quoted(text, place)
             continue
         if ended := _ENDS.match(text, place):
-            raise ValueError(f"{ended[0]!r} is not of one condition; in a text, write it between quotes")
+            raise ValueError(
+                f"{ended[0]!r} cannot stand in a condition; inside a text it can, between quotes"
+            )
         if character in _CLOSES:
             open_brackets.append(_CLOSES[character])
         elif character in ")]}" and (not open_brackets or open_brackets.pop() != character):

@@ -109,7 +109,7 @@ def _chosen(session: Session, arguments: argparse.Namespace) -> list[str]:
         raise UsageError(f"--where: {error}.", "bundle") from error
     if not found:
         raise NotFound(
-            f"--where holds of no run in {session.warehouse.address}. `retrospan runs` lists them."
+            f"--where is true of no run in {session.warehouse.address}. `retrospan runs` lists them."
         )
     if len(found) > arguments.n:
         note = f"--where holds of more runs: the newest {arguments.n:,} are taken (-n)"

@@ -92,8 +92,8 @@ class Witness:
         while others := [each for each in _announced(self._store, named) if each.log != self._log_number]:
             if time.monotonic() > deadline:
                 raise WarehouseUnavailable(
-                    f"It is on record, but the collector of log {others[0].log} began at {text_of(others[0].begun_at)} "
-                    "to delete this run, or one that it rests on, and has not said that it ended: whether it came in "
+                    f"It is recorded, but the collector of log {others[0].log} began at {text_of(others[0].begun_at)} to "
+                    "delete this run, or one that it depends on, and has not reported the end: whether this came in "
                     "time is not known. Ask again once that collector is back."
                 )
             time.sleep(_PAUSE)
