@@ -22,21 +22,16 @@ SERVER_PACKAGES = (
 )
 
 
-def test_the_import_loads_nothing_of_the_server_and_costs_little() -> None:
+def test_nothing_of_the_server_is_loaded_in_an_agent() -> None:
     out, _ = finished(
         agent(f"""
-            import sys, time
-            import opentelemetry.sdk.trace
-            before, began = set(sys.modules), time.process_time()
-            import retrospan.exporter
-            print(time.process_time() - began < 0.060)
+            import sys
             from retrospan.exporter import instrument
-            print(time.process_time() - began)
+            instrument()
             print([name for name in {SERVER_PACKAGES.split()!r} if name in sys.modules])
         """)
     )
-    first, _, heavy = out.splitlines()
-    assert (first, heavy) == ("True", "[]")
+    assert out.splitlines() == ["[]"]
 
 
 def test_one_call_then_the_end_of_the_process_delivers_without_a_flush(receiver: Receiver) -> None:
