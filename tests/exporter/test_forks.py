@@ -141,3 +141,30 @@ stop.set()
     )
     names = [name for name in receiver.names() if name != "busy"]
     assert sorted(names) == sorted(f"child {number}" for number in range(10))
+
+
+def test_workers_that_python_does_not_know_to_be_forked_deliver_with_ids_of_their_own(
+    receiver: Receiver,
+) -> None:
+    """As uWSGI's are: no handler of a fork is called, and all draw the same random numbers. Before the fork there is no
+    thread of ours: one that held Python's lock at that moment would keep the worker from ever running."""
+    code = """
+import ctypes, os, sys, threading, types
+sys.modules["uwsgi"] = types.ModuleType("uwsgi")
+from retrospan.exporter import instrument
+made = instrument()
+assert [thread.name for thread in threading.enumerate()] == ["MainThread"]
+children = []
+for number in range(2):
+    pid = ctypes.PyDLL(None).fork()
+    if not pid:
+        span(f"worker {number}")
+        os._exit(0 if made.flush(30) else 1)
+    children.append(pid)
+for pid in children:
+    assert os.waitpid(pid, 0)[1] == 0
+"""
+    _, err = finished(agent(SPAN + code, receiver))
+    assert sorted(receiver.names()) == ["worker 0", "worker 1"]
+    assert len({span.trace_id for span in receiver.spans()}) == 2
+    assert err == ""

@@ -24,6 +24,7 @@ from retrospan.exporter.delivery.notices import Counts, Tally, say
 from retrospan.exporter.delivery.pipeline import Pipeline
 from retrospan.exporter.delivery.transports import load_transport, made_transport
 from retrospan.exporter.processor import PipelineProcessor
+from retrospan.exporter.recording.ids import draw_ids_from_system
 from retrospan.exporter.settings import VARIABLES, Settings
 from retrospan.schemas.errors import ConfigError, MissingExtra
 from retrospan.schemas.redaction.rules import Rules
@@ -139,7 +140,7 @@ def instrument(
             pipeline.resource = getattr(chosen, "resource", pipeline.resource)
             if not zero_code:
                 chosen = _attach(chosen, pipeline)
-            pipeline.start()
+            pipeline.start_ahead()
             hooks.install(hooks.chosen(frameworks, os.environ.get(VARIABLES["frameworks"])))
         _instrumentation = Instrumentation(chosen, pipeline)
         return _instrumentation
@@ -231,6 +232,7 @@ def _attach(provider: trace.TracerProvider, pipeline: Pipeline) -> trace.TracerP
             "accept span processors: its spans are not sent. Call instrument() before it is set, or give provider=."
         )
     else:
+        draw_ids_from_system(provider)
         add(PipelineProcessor(pipeline))
     return provider
 

@@ -7,6 +7,7 @@ on Linux only is said in docs/exporter.md.
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Callable
 from contextlib import suppress
 from importlib import import_module
@@ -78,6 +79,14 @@ def after_fork_in_child(call: Callable[[], None]) -> None:
     register: Callable[..., None] | None = getattr(os, "register_at_fork", None)
     if register is not None:
         register(after_in_child=call)
+
+
+def is_forked_unseen() -> bool:
+    """Return whether the server that this program runs in forks its workers behind Python's back, as uWSGI does.
+
+    A worker that is forked while another thread holds Python's lock never runs: there must be none before.
+    """
+    return "uwsgi" in sys.modules
 
 
 def is_there(process: int, *, is_parent: bool) -> bool:

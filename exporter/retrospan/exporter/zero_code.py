@@ -17,6 +17,7 @@ from retrospan.exporter import hooks
 from retrospan.exporter.instrumentation import current_pipeline
 from retrospan.exporter.operating_system import variables_at_start
 from retrospan.exporter.processor import PipelineExporter, PipelineProcessor
+from retrospan.exporter.recording.ids import draw_ids_from_system
 from retrospan.exporter.settings import VARIABLES
 
 _NO_LIMIT = str(2**31 - 1)
@@ -58,6 +59,7 @@ class Exporter(PipelineExporter):
         if pipeline is not None:
             if isinstance(provider, TracerProvider):
                 pipeline.resource = provider.resource
+                draw_ids_from_system(provider)
                 provider.add_span_processor(PipelineProcessor(pipeline))
-            pipeline.start()
+            pipeline.start_ahead()
             hooks.install(hooks.chosen(None, os.environ.get(VARIABLES["frameworks"])))

@@ -7,6 +7,7 @@ threads start with its first span. All of it is bounded: memory and spool by siz
 from __future__ import annotations
 
 import atexit
+import os
 import sys
 import threading
 import time
@@ -34,7 +35,7 @@ from retrospan.exporter.delivery.spool import Spool
 from retrospan.exporter.delivery.threads import workers
 from retrospan.exporter.delivery.weighing import Entry
 from retrospan.exporter.endpoints import shown
-from retrospan.exporter.operating_system import after_fork_in_child
+from retrospan.exporter.operating_system import after_fork_in_child, is_forked_unseen
 from retrospan.exporter.settings import MIB, Settings
 from retrospan.schemas.redaction.rules import Rules
 
@@ -66,7 +67,7 @@ class Pipeline:
     def _begin(self, pulse: Pulse, *, probes: bool) -> None:
         self._probes = probes
         self._losses = {Signal.TRACES: Losses(), Signal.LOGS: Losses("log record(s)")}
-        self.pulse = pulse
+        self._pulse = pulse
         self._backlog = Backlog(self._settings.memory_bytes)
         self._finished = dict.fromkeys(Signal, 0)
         self._delivered = dict.fromkeys(Signal, 0)
@@ -76,6 +77,23 @@ class Pipeline:
         self._outbox: Outbox | None = None
         self._encoder: Encoder | None = None
         self._sender: Sender | None = None
+
+    @property
+    def pulse(self) -> Pulse:
+        """That of this process."""
+        self._follow_fork()
+        return self._pulse
+
+    def _follow_fork(self) -> None:
+        """Begin anew in a child of a fork that Python does not know of: uWSGI's, for one, whose workers have no threads."""
+        if self._pulse.pid != os.getpid():
+            self.begin_in_child()
+
+    def start_ahead(self) -> None:
+        """Start the threads before there is a span, so that a wrong address or token is said at once; not where workers are
+        forked that would find no way around them."""
+        if not is_forked_unseen():
+            self.start()
 
     def start(self) -> None:
         """Start the threads, if they do not run. Where the system has none to give that is said, and the next span that
@@ -115,7 +133,7 @@ class Pipeline:
             outbox,
             self._losses,
             lambda signal, parts: self._note(signal, parts, 0),
-            self.pulse,
+            self._pulse,
         )
         limit = self._settings.memory_bytes / MIB
         where = (
@@ -137,6 +155,7 @@ class Pipeline:
     def accept(self, entry: Entry) -> None:
         """Take a span that has ended, or a log record. Waits for nothing."""
         try:
+            self._follow_fork()
             if self._closed:
                 self._refuse(entry, notices.AFTER_SHUTDOWN).tell()
                 return
@@ -156,6 +175,7 @@ class Pipeline:
     def flush(self, timeout: float = 30.0) -> bool:
         """Wait until what was taken before is delivered; False when it was not within so many seconds."""
         timeout = _seconds(timeout, 30.0)
+        self._follow_fork()
         if self._sender is None and len(self._backlog):
             self.start()
         sender = self._sender
@@ -174,6 +194,7 @@ class Pipeline:
         Args:
             timeout: seconds at most; without it, the setting `exit_seconds`.
         """
+        self._follow_fork()
         if self._sender is None and len(self._backlog):
             self.start()
         with self._starting:
@@ -238,7 +259,7 @@ class Pipeline:
     def begin_in_child(self) -> None:
         """After a fork: nothing of the parent's is sent, and no lock of its is waited for."""
         outbox = self._outbox
-        self._begin(Pulse(self._settings.alive_seconds, parent=self.pulse), probes=False)
+        self._begin(Pulse(self._settings.alive_seconds, parent=self._pulse), probes=False)
         if outbox is not None:
             outbox.leave_to_parent()
         self._end_with_multiprocessing()
@@ -275,7 +296,7 @@ class Pipeline:
         if self._settings.spool is None:
             return None
         try:
-            return Spool(self._settings.spool, self._settings.spool_bytes, self.pulse.process)
+            return Spool(self._settings.spool, self._settings.spool_bytes, self._pulse.process)
         except OSError as error:
             say(f"the spool {self._settings.spool} cannot be used: {error}. Spans wait in memory instead.")
             return None

@@ -27,17 +27,17 @@ class Pulse:
     def __init__(self, interval_seconds: float, parent: Pulse | None = None) -> None:
         """With an interval of 0 it is never due. `parent` is that of the process that this one was forked from."""
         self.process = os.urandom(8).hex()
-        self._pid = os.getpid()
-        self.about: Mapping[str, object] = {PROCESS_ID: self.process, _PID: self._pid}
+        self.pid = os.getpid()
+        self.about: Mapping[str, object] = {PROCESS_ID: self.process, _PID: self.pid}
         self._interval = interval_seconds
         self._due = float("-inf")
         self._open: set[int] = set()
         self._resource: Resource | None = None
         #: Spans that were open when this process was forked, each with the process that began it.
         self._inherited: dict[int, int] = {}
-        self._parent = parent._pid if parent is not None else 0
+        self._parent = parent.pid if parent is not None else 0
         if parent is not None:
-            self._inherited = {**parent._inherited, **dict.fromkeys(parent._open, parent._pid)}
+            self._inherited = {**parent._inherited, **dict.fromkeys(parent._open, parent.pid)}
 
     def began(self, span_id: int, resource: Resource) -> None:
         """Note that a span of this process is open."""
