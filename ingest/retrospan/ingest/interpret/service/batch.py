@@ -25,6 +25,7 @@ from retrospan.ingest.interpret.service.trace_row import trace_row
 from retrospan.ingest.interpret.spans.decoded_traces import DecodedTraces
 from retrospan.ingest.interpret.spans.deep_values import DeepLog
 from retrospan.ingest.interpret.spans.parse_issues import ParseIssues
+from retrospan.ingest.interpret.spans.repeated_ids import repeated_ids
 from retrospan.ingest.interpret.spans.span import Span
 from retrospan.ingest.interpret.version import version_with
 from retrospan.ingest.json_text import TOO_DEEP
@@ -87,6 +88,7 @@ def interpret_traces(
     spans = given.spans
     problems: dict[str, ParseIssues] = {trace_id: ParseIssues() for trace_id in newest}
     _note_depth(given, problems)
+    _note_repeated_ids(spans, problems)
     groups = _groups(spans, problems, batch, tenant, next_generation, kept)
     if conversations is None:
         batch.left.update(trace_id for group in groups if not _is_alone(group) for trace_id in group.traces)
@@ -181,7 +183,8 @@ def _groups(
     for trace_id, own in spans.items():
         try:
             reader = kept.reader(tenant, trace_id, own) if kept is not None else None
-            normalized = read_spans(own, problems[trace_id], reader=reader)
+            shown = [span for span in own if not span.is_apart]
+            normalized = read_spans(shown, problems[trace_id], reader=reader)
         except Exception:  # noqa: BLE001 (whatever one trace holds, the others go on)
             batch.broken += 1
             _extend(batch.rows, broken_run(tenant, trace_id, next_generation(), own, traceback.format_exc()))
@@ -202,6 +205,17 @@ def _note_depth(given: DecodedTraces, problems: Mapping[str, ParseIssues]) -> No
             for key, text in texts.items():
                 if TOO_DEEP in text:
                     problems[trace_id].add(span_id, key, "", "nested too deeply")
+
+
+def _note_repeated_ids(spans: Mapping[str, Sequence[Span]], problems: Mapping[str, ParseIssues]) -> None:
+    """List the first span of each trace of which there are variants that began at other times."""
+    for trace_id, own in spans.items():
+        repeated = [span for span in own if span.other_times]
+        if repeated:
+            first = min(repeated, key=lambda span: span.order)
+            problems[trace_id].add(
+                first.span_id, "trace_id", str(first.other_times), repeated_ids(len(repeated))
+            )
 
 
 class _NotAlone(Exception):

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from retrospan.ingest.interpret.spans.deep_values import DeepTexts
+from retrospan.ingest.interpret.spans.repeated_ids import shown_spans
 from retrospan.ingest.interpret.spans.sent_as_logs import OwnRecord, attach, is_own
 from retrospan.ingest.interpret.spans.span import Event, Link, LogRecord, Span
 from retrospan.ingest.json_text import bounded
@@ -26,19 +27,19 @@ def decode_spans(
     raw_spans: Iterable[RawSpan], raw_logs: Iterable[RawLog], deep: DeepTexts | None = None
 ) -> tuple[list[Span], list[tuple[str, LogRecord]]]:
     """Return one span per identity, with its log records in their order, and what is left: log records by the id of a
-    span that has not ended or is not known. Of several variants the last to arrive counts.
+    span that has not ended or is not known. Of several variants the last to arrive counts; those that began at another time
+    may be another execution with the same ids, whose other spans are marked (`shown_spans`).
 
     Log records of our own conventions are events of their span. A span that only they name has begun and not ended, or has
     not come: it is among them. `deep` notes what SQL does not decode.
     """
     deep = deep or DeepTexts()
-    shown: dict[tuple[str, str], RawSpan] = {}
-    for raw in raw_spans:
-        key = (raw.trace_id, raw.span_id)
-        held = shown.get(key)
-        if held is None or _freshness(raw) > _freshness(held):
-            shown[key] = raw
-    spans = {key: _span(raw, deep) for key, raw in shown.items()}
+    shown = shown_spans(raw_spans)
+    spans = {key: _span(raw, deep) for key, raw in shown.spans.items()}
+    for key, others in shown.other_times.items():
+        spans[key].other_times = others
+    for key in shown.apart:
+        spans[key].is_apart = True
     own: dict[tuple[str, str], list[OwnRecord]] = {}
     left: list[tuple[str, LogRecord]] = []
     for raw_log in raw_logs:
@@ -54,10 +55,6 @@ def decode_spans(
         span.logs.sort(key=lambda record: record.order)
     attach(spans, own)
     return list(spans.values()), left
-
-
-def _freshness(raw: RawSpan) -> tuple[int, int, int]:
-    return (raw.sequence, raw.ended_ns, raw.content_hash)
 
 
 def decode(triples: Triples, deep: DeepTexts | None = None) -> dict[str, object]:

@@ -103,6 +103,8 @@ class Span:
     process_id: str = ""  # of the process that said that it has begun
     filled_at: int = 0  # when an event last said something that is now among its attributes
     unread: list[Unread] = field(default_factory=list)
+    other_times: int = 0  # how many variants of it, which are not shown, began at other times
+    is_apart: bool = False  # of another execution with the same ids, whose other spans are not shown
     parent_trace_id: str = ""  # of a parent in another trace that this one joins; '' is the own trace
     called: object = field(default=None, init=False, repr=False, compare=False)  # of `names_of_span`
 
