@@ -83,7 +83,7 @@ def test_an_error_is_one_line_with_its_place(capsys: pytest.CaptureFixture[str])
         log_failure("reading", error)
     written = capsys.readouterr().err
     assert written.count("\n") == 1 and SHAPE.fullmatch(written.rstrip("\n"))
-    assert message(written).startswith("reading: ValueError: bad\nvalue \x1b[31m (test_saying.py:")
+    assert message(written).startswith("reading: ValueError: bad\nvalue \x1b[31m (test_logs.py:")
 
 
 def test_a_closed_standard_error_stops_nobody() -> None:

@@ -260,7 +260,7 @@ def test_what_cannot_be_sent_is_said(receiver: Receiver, tmp_path: Path) -> None
     living = Spool(tmp_path / "living", 1 << 20)
     living.write(b"", 0)
     _, err = sends(living.directory, receiver, 2)
-    assert f"lives (pid {os.getpid()})" in err and len(list(living.directory.glob("*.otlp"))) == 1
+    assert f"running process (pid {os.getpid()})" in err and len(list(living.directory.glob("*.otlp"))) == 1
     living.close()
 
 
