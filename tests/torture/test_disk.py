@@ -27,7 +27,7 @@ def body(number: int) -> bytes:
 @pytest.mark.parametrize(
     ("small", "large"),
     [
-        pytest.param("size=24m", "size=1g", id="bytes", marks=pytest.mark.soak),
+        pytest.param("size=56m", "size=1g", id="bytes", marks=pytest.mark.soak),
         pytest.param(
             "size=1g,nr_inodes=100000", "size=1g,nr_inodes=100000", id="inodes", marks=pytest.mark.long
         ),

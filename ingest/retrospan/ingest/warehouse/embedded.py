@@ -24,6 +24,7 @@ from typing import Any, cast
 from urllib.parse import urlencode
 
 from retrospan.ingest.operating_system import is_alive, make_nameless_file, path_of
+from retrospan.ingest.warehouse.disk_room import require_room
 from retrospan.ingest.warehouse.error_codes import (
     MEMORY_LIMIT_EXCEEDED,
     PASSING,
@@ -133,7 +134,9 @@ class EmbeddedWarehouse:
                         pid=owner,
                     ) from cause
                 raise WarehouseUnavailable(f"The engine could not open {self._path}: {cause}") from cause
-            store = EmbeddedStore(connection, on_close=self._forget, stop=self._stop)
+            store = EmbeddedStore(
+                connection, on_close=self._forget, stop=self._stop, require=self._require_room
+            )
             self._open.add(store)
         try:
             self._use_database(store)
@@ -142,6 +145,9 @@ class EmbeddedWarehouse:
             store.close()
             raise
         return store
+
+    def _require_room(self, statement: str) -> None:
+        require_room(self._path, statement)
 
     def _use_database(self, store: EmbeddedStore) -> None:
         """Have a connection use the database. It is there but for the first time, and to ask is as dear as to use it."""
@@ -202,9 +208,11 @@ class EmbeddedStore(Store):
         connection: Any,
         on_close: Any,
         stop: Callable[[str], None] = lambda mark: None,
+        require: Callable[[str], None] = lambda statement: None,
     ) -> None:
-        """`stop` ends what has a mark."""
+        """`stop` ends what has a mark; `require` raises where a statement must not run now."""
         self._stop = stop
+        self._require = require
         self._connection: Any = connection
         self._on_close = on_close
         self._to_set: dict[str, str | int] = {}
@@ -289,6 +297,7 @@ class EmbeddedStore(Store):
     ) -> bytes:
         if self._connection is None:
             raise WarehouseUnavailable("The connection is closed.")
+        self._require(statement)
         if self._to_set:
             settings, self._to_set = self._to_set, {}
             try:
