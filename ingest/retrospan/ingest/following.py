@@ -27,6 +27,7 @@ from retrospan.ingest.load.ledger import Ledger
 from retrospan.ingest.load.loader import Loader
 from retrospan.ingest.load.merging import Merging
 from retrospan.ingest.load.migrating import migrate
+from retrospan.ingest.load.whole_parts import WholeParts
 from retrospan.ingest.log.archivist import Archivist
 from retrospan.ingest.log.follower import LogFollower
 from retrospan.ingest.open_warehouse import OpenWarehouse
@@ -65,8 +66,8 @@ class Following:
         stuck: Callable[[str], None],
         deliver: Deliver,
     ) -> None:
-        """`tls` is what the SQL port speaks, None for plain text. `stuck` is called when a query cannot be stopped: this
-        process does not live on then. `deliver` tells a target of an alert."""
+        """`tls` is what the SQL port speaks, None for plain text. `stuck` is called when a query cannot be stopped, or
+        parts are not whole: this process does not live on then. `deliver` tells a target of an alert."""
         self._config = config
         self._opened = opened
         self._log = log
@@ -295,7 +296,10 @@ class Following:
         )
 
     def _rest(self, stack: ExitStack) -> None:
-        """Begin what an embedded engine does when nobody wants anything of it."""
+        """Begin what an embedded engine does when nobody wants anything of it, and what looks after its disk."""
+        whole = WholeParts(self._opened.connect, self._config.data / "warehouse", self._stuck)
+        whole.start()
+        stack.callback(whole.stop)
         merging = Merging(self._opened.connect, self._activity)
         merging.start()
         stack.callback(merging.stop)

@@ -1,8 +1,9 @@
 """Starts the process of the warehouse, watches it, and restarts it: whatever happens to it, receiving continues.
 
-It is killed when it reports that a query cannot be stopped, when it has not reported for too long, and when it uses
-more memory than allowed. Each new process is handed its end of the channel, the socket of the SQL port, that of Jaeger's
-API if there is one, and the claim on the directory: as long as it lives, no other collector can open the directory.
+It is killed when it reports that a query cannot be stopped or that parts are not whole, when it has not reported for too
+long, and when it uses more memory than allowed. Each new process is handed its end of the channel, the socket of the SQL
+port, that of Jaeger's API if there is one, and the claim on the directory: as long as it lives, no other collector can
+open the directory.
 """
 
 from __future__ import annotations
