@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import errno
 import threading
-from itertools import zip_longest
+from bisect import bisect_left
+from collections.abc import Iterator
 from pathlib import Path
 
 from retrospan.ingest.durable_files import Files
@@ -209,14 +210,25 @@ class SegmentedLog:
     def _resized(self, segment: Segment, by: int) -> None:
         """Account for a segment that takes so many bytes of disk more, or less; it may be gone. Under the lock."""
 
-    def _readable(self, after: int) -> list[Readable]:
+    def _place_of(self, sequence: int) -> int:
+        """Return where among the segments that one lies, or would lie, which begins with a record. Under the lock."""
+        return bisect_left(self._segments, sequence, key=lambda segment: segment.first)
+
+    def _readable(self, after: int) -> Iterator[Readable]:
+        """Give the segments that hold records following a sequence, one by one: most readers want the first only."""
+        while (part := self._next_readable(after)) is not None:
+            yield part
+            after = part.segment.last
+
+    def _next_readable(self, after: int) -> Readable | None:
         with self._lock:
-            ends: list[int | None] = [segment.first for segment in self._segments[1:]]
-            return [
-                Readable(segment, segment.size, before)
-                for segment, before in zip_longest(self._segments, ends)
-                if segment.last > after
-            ]
+            # The one before may hold what follows; one that was begun just now holds nothing yet.
+            for at in range(max(0, self._place_of(after + 1) - 1), len(self._segments)):
+                segment = self._segments[at]
+                if segment.last > after:
+                    following = self._segments[at + 1] if at + 1 < len(self._segments) else None
+                    return Readable(segment, segment.size, following.first if following is not None else None)
+        return None
 
 
 def _unreadable(segment: Segment, cause: OSError) -> SegmentUnreadable:

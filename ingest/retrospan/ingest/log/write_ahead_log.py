@@ -171,19 +171,24 @@ class WriteAheadLog(SegmentedLog):
     def segments(self, first: int = 0) -> list[Segment]:
         """Return copies of the segments that begin at a sequence or later, as far as they are durable, in order."""
         with self._lock:
-            return [replace(s, bad=list(s.bad)) for s in self._segments if s.last and s.first >= first]
+            found = self._segments[self._place_of(first) :]
+            return [replace(s, bad=list(s.bad)) for s in found if s.last]
 
     def note_archived(self, first: int, path: Path | None, size: int, packed: int) -> None:
         """Count what became of a segment that a follower archived, wrote anew, or removed (`path` None)."""
         with self._lock:
-            for segment in [s for s in super()._sealed() if s.first == first]:
-                before = segment.disk_bytes
-                if path is None:
-                    self._segments.remove(segment)
-                    self._room.used -= before
-                else:
-                    segment.path, segment.size, segment.packed = path, size, packed
-                    self._room.used += segment.disk_bytes - before
+            at = self._place_of(first)
+            segment = self._segments[at] if at < len(self._segments) else None
+            is_newest = at == len(self._segments) - 1
+            if segment is None or segment.first != first or (is_newest and not segment.is_sealed):
+                return
+            before = segment.disk_bytes
+            if path is None:
+                del self._segments[at]
+                self._room.used -= before
+            else:
+                segment.path, segment.size, segment.packed = path, size, packed
+                self._room.used += segment.disk_bytes - before
 
     def look_again(self) -> None:
         """Find what a follower made of the archive and had no time to say: it was killed."""
