@@ -72,6 +72,11 @@ def test_a_response_tells_the_requests_before_its_last_one(name: str) -> None:
     assert (found.runs[0].input, found.runs[0].output) == (QUESTION, "Both are wet.")
 
 
+def test_a_history_of_a_response_that_says_who_asked_is_no_prompt() -> None:
+    found = rows(span([{"role": "user", **ASKED}, *ROUNDS]))
+    assert answers(found) == [(1, ["tool_call", "tool_call"]), (3, ["tool_call"]), (5, ["text"])]
+
+
 def test_what_is_counted_is_of_the_last_request_where_the_response_is_that_of_the_api() -> None:
     found = rows(span([ASKED, *ROUNDS]))
     assert [call.input_tokens for call in found.model_calls] == [None, None, 300]

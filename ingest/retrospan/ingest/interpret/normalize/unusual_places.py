@@ -36,7 +36,7 @@ def take_history(places: SpanFields, span: NormalizedSpan) -> None:
         return
     last = span.input[0]["parts"] if span.input else []
     texts = [part.get("content") for part in last if part["type"] == "text"]
-    said = [part for message in told[0] for part in message["parts"]]
+    said = told[0][-1]["parts"]
     if len(texts) == len(last) and all(
         any(text in (part.get("content"), part.get("response")) for part in said) for text in texts
     ):
