@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import json
 import sys
 from collections.abc import Callable
 
 import pytest
 from bench.long_run import LongRun, requests_of
+from made_runs import act
 from spans import read_run, spans_of_requests
 
 from retrospan.ingest.interpret.rows.rows import rows_of
@@ -53,3 +55,43 @@ def test_a_run_twice_as_long_takes_twice_the_work(is_there: Callable[[Span], boo
         for length in (LENGTH, 2 * LENGTH)
     )
     assert twice < MOST * once
+
+
+#: A tool's own requests do not match an answer, so that each would be compared with all of them.
+@pytest.mark.parametrize("asked", ["Oslo", "Rome"])
+def test_a_history_twice_as_long_with_requests_inside_takes_twice_the_work(asked: str) -> None:
+    once, twice = (_calls(_retold(rounds, asked)) for rounds in (100, 200))
+    assert twice < MOST * once
+
+
+def _retold(rounds: int, asked: str) -> list[Span]:
+    """Return a request whose response retells rounds of calls and results, and requests inside of it."""
+    question = {"role": "user", "parts": [{"text": "Where is it cold?"}]}
+
+    def calls(city: str, number: int) -> dict[str, object]:
+        call = {"name": "weather", "id": f"{city}{number}", "args": {"city": f"{city}{number}"}}
+        return {"role": "model", "parts": [{"function_call": call}]}
+
+    history: list[dict[str, object]] = [question]
+    for number in range(rounds):
+        result = {"function_response": {"name": "weather", "response": {"result": f"cold {number}"}}}
+        history += [calls("Oslo", number), {"role": "user", "parts": [result]}]
+
+    def answer(content: dict[str, object], **more: object) -> str:
+        return json.dumps({"candidates": [{"content": content, "finish_reason": "STOP"}], **more})
+
+    end: dict[str, object] = {"role": "model", "parts": [{"text": "There."}]}
+    told = {
+        "openinference__span__kind": "LLM",
+        "llm__input_messages__0__message__role": "user",
+        "llm__input_messages__0__message__content": "Where is it cold?",
+        "llm__model_name": "m",
+    }
+    outer = act(
+        "", 0, takes=4 * rounds, parent_span_id="", output__value=answer(end, history=history), **told
+    )
+    inner = [
+        act("", 1 + 2 * number, inside=outer.span_id, output__value=answer(calls(asked, number)), **told)
+        for number in range(rounds)
+    ]
+    return [outer, *inner]

@@ -11,6 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from retrospan.ingest.interpret.assembly.tree import Tree
+from retrospan.ingest.interpret.normalize.alike_parts import ToldAnswers
 from retrospan.ingest.interpret.normalize.completion import agree
 from retrospan.ingest.interpret.normalize.message import Message, Part, parts_of
 from retrospan.ingest.interpret.normalize.normalized_span import NormalizedSpan
@@ -62,12 +63,16 @@ def _told_inside(tree: Tree, holding: Mapping[NormalizedSpan, Sequence[slice]]) 
     inner = [span for span in tree.spans if span.operation == "inference"]
     nearest = tree.nearest(holding.__contains__)
     found = tree.around(span for span in inner if span not in nearest or not nearest[span].retold)
-    said = {outer: said_within(outer) for outer in holding if outer.retold}
+    said = {
+        outer: ToldAnswers([whole[answer] for answer in answers])
+        for outer, answers in holding.items()
+        if outer.retold and (whole := said_within(outer))
+    }
     for span in inner:
         outer = nearest.get(span)
         if outer is None or outer not in said or outer in found:
             continue
-        if not span.output or any(agree(span.output, said[outer][answer]) for answer in holding[outer]):
+        if not span.output or said[outer].any_agrees(span.output):
             found.add(outer)
     return found
 

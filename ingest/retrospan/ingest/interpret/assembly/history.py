@@ -40,6 +40,8 @@ class History:
         self._given = _Given([])
         self._remembered: set[int] = set()
         self._told: list[Message] = []
+        self._one_by_one: Sequence[Message] = ()
+        self._fuller_ones: list[Message] = []
         self.used_previous_run = False
         self.wants_previous_run = False
         self._tells_new_alone = False
@@ -77,13 +79,16 @@ class History:
         return whole, how if whole else "none"
 
     def _made_fuller(self, messages: Sequence[Message]) -> list[Message]:
-        """Return messages that were told one by one, with the text that stood before calls."""
-        given: list[Message] = []
-        for message in messages:
+        """Return messages that were told one by one, with the text that stood before calls; what a prompt repeats of the one
+        before is as it was there."""
+        known = repeated(self._one_by_one, messages)
+        given = [*self._fuller_ones] if known else []
+        for message in messages[known:]:
             fuller = self._fuller(message)
             if fuller is not message and given and given[-1] == _without_calls(fuller):
                 given.pop()  # its text stands by itself, before its calls
             given.append(fuller)
+        self._one_by_one, self._fuller_ones = messages, [*given]
         return given
 
     def _lost(self, given: list[Message]) -> list[str]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from retrospan.ingest.interpret.assembly.qualified_calls import renamed
-from retrospan.ingest.interpret.normalize.message import Message, Part, parts_of
+from retrospan.ingest.interpret.normalize.message import Message, Part, parts_of, repeated
 from retrospan.ingest.interpret.normalize.normalized_span import NormalizedSpan
 from retrospan.ingest.interpret.normalize.qualified_ids import UUID
 
@@ -21,8 +21,10 @@ def restore_answered_ids(requests: Sequence[NormalizedSpan]) -> None:
     if not ids or any(not call_id or UUID.fullmatch(call_id) for call_id in ids):
         return
     known: dict[str, str] = {}
+    before: list[Message] = []
     for span in requests:
-        for part in _calls(span.input):
+        new, before = span.input[repeated(before, span.input) :], span.input
+        for part in _calls(new):
             own = part.get("id", "")
             if own in known or not UUID.fullmatch(own):
                 continue
