@@ -77,3 +77,32 @@ def test_the_fields_of_a_response_repeat_the_instructions(
     (found,) = views_of_spans([agent(), call]).model_calls
     told = json.loads(found["system_instructions"] or "null")
     assert told == (None if instructions is None else [{"type": "text", "content": instructions}])
+
+
+@pytest.mark.parametrize(
+    ("noted", "version"),
+    [
+        (
+            {"chat_responses": [{"message": {"response_metadata": {"model_name": "m-2024-07-18"}}}]},
+            "m-2024-07-18",
+        ),
+        ({"chat_responses": [{"generation_info": {}}]}, "m"),
+        ({"chat_inputs": [{"message": {"response_metadata": {"model_name": "m-2024-07-18"}}}]}, "m"),
+        ({"chat_responses": [{"model_name": "m-2024-07-18"}, {"model_name": "m-2024-09-01"}]}, "m"),
+    ],
+    ids=str,
+)
+def test_the_only_response_that_is_kept_of_a_request_names_the_version_that_answered(
+    noted: dict[str, object], version: str
+) -> None:
+    call = act(
+        "",
+        1,
+        openinference__span__kind="LLM",
+        llm__model_name="m",
+        input__value=json.dumps([{"role": "user", "content": "Is it cold?"}]),
+        output__value="No.",
+        acme__metadata=json.dumps(noted),
+    )
+    (found,) = views_of_spans([agent(), call]).model_calls
+    assert (found["request_model"], found["response_model"]) == ("m", version)

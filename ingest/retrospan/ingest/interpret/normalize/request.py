@@ -34,6 +34,8 @@ _FAILED = {"error", "failed"}
 _MODEL_FIELDS = ("model", "model_name", "model_id")
 #: What the fields of a response have, and the parameters of a request have not.
 _OF_RESPONSE = {"id", "created_at"}
+#: How a list is called that a program keeps of what it was answered.
+_RESPONSES = "responses"
 #: How an event may say how an answer ended.
 _FINISH = "finish_reason"
 _NO_PARAMETERS = {
@@ -328,5 +330,19 @@ def _complete(places: SpanFields, span: NormalizedSpan) -> None:
         tokens.cached = tokens.cached if tokens.cached is not None else usage.cached
         tokens.written = tokens.written if tokens.written is not None else usage.written
         tokens.reasoning = tokens.reasoning if tokens.reasoning is not None else usage.reasoning
-    if lacks_model and usage.model:
-        span.response_model = usage.model
+    if lacks_model:
+        kept = None if usage.model else _version_in_kept_response(places, span.request_model)
+        span.response_model = usage.model or kept or span.response_model
+
+
+def _version_in_kept_response(places: SpanFields, asked: str | None) -> str | None:
+    """Return the version of a model that the only response names which a program keeps among what it notes of a request."""
+    for value in places.all[0].values() if asked else ():
+        if isinstance(value, str) and value[:1] == "{" and _RESPONSES in value:
+            kept = places.read(value)
+            for name, listed in kept.items() if isinstance(kept, dict) else ():
+                if name.endswith(_RESPONSES) and isinstance(listed, list) and len(listed) == 1:
+                    model = parse_usage(listed[0]).model
+                    if is_version(model, asked):
+                        return model
+    return None
