@@ -298,7 +298,8 @@ def test_an_agent_that_executes_tools_and_answers_had_a_model() -> None:
     fields = [problem.field for problem in rows(answered, executed()).problems]
     assert fields == ["model_calls"]
     assert not rows(agent(), executed()).problems
-    assert not rows(answered, chat(1, [ASKED], CALL), executed()).problems
+    (doubt,) = rows(answered, chat(1, [ASKED], CALL), executed()).problems
+    assert "no request that is told answered it" in doubt.reason
     assert not rows(executed()).problems
 
 

@@ -6,7 +6,7 @@ import json
 from typing import Any
 
 from doubted import ASKED, OSLO, SNOW, doubts, one_doubt, weather
-from made_runs import act, agent, asks, chat, returned, said
+from made_runs import act, agent, asks, chat, returned, said, tool
 
 from retrospan.ingest.interpret.spans.span import Span
 
@@ -213,3 +213,21 @@ def test_an_answer_that_asks_for_a_tool_in_its_text_did_not_ask_in_vain_unseen()
     for text in ("Action: none", "What is an Action: x?", SNOW):
         assert doubts(agent(), chat(1, [ASKED], text)) == []
     assert "tool_calls" not in [field for field, _ in doubts(*weather(), chat(7, [ASKED], asking))]
+
+
+def test_an_answer_that_no_request_gave_may_be_of_one_that_is_told_nowhere() -> None:
+    def run(answer: str, result: object = "snow", arguments: object = OSLO) -> list[str]:
+        call = asks("weather", arguments, "c1")
+        top = agent(gen_ai__output__messages=json.dumps([said("assistant", answer)]))
+        ran = tool(3, "weather", arguments, result, gen_ai__tool__call__id="c1")
+        return [
+            reason for field, reason in doubts(top, chat(1, [ASKED], call), ran) if field == "model_calls"
+        ]
+
+    assert run(SNOW) == [
+        "it is said to be the answer, and no request that is told answered it, nor did a tool return it"
+    ]
+    assert run(SNOW, SNOW) == []  # the tool's result ended the run
+    assert run(f"Here: {SNOW}", SNOW) == []
+    assert run(SNOW, None, {"answer": SNOW}) == []  # a tool that takes the answer
+    assert doubts(*weather()) == []

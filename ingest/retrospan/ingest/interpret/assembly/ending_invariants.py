@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from retrospan.ingest.interpret.assembly.assembled_run import AssembledRun
 from retrospan.ingest.interpret.assembly.calls import ModelCall, ToolCall
 from retrospan.ingest.interpret.normalize.tool_results import told_error
+from retrospan.ingest.interpret.normalize.toolspan import unquoted
 from retrospan.ingest.interpret.spans.facts import last_exception, raised_in_instrumentation
 from retrospan.ingest.interpret.spans.parse_issues import ParseIssue, issue
 from retrospan.ingest.json_text import write_json
@@ -15,6 +16,9 @@ from retrospan.schemas.semconv import EXCEPTION_TYPE
 
 #: How clients of MCP say that what a tool returned has not the form that they expect: the protocol's own names.
 _REFUSED = re.compile(r"(?i)structured ?content|output validation error|has an output ?schema but")
+
+#: How objects and lists begin, whoever wrote them.
+_OF_OBJECTS = ("{", "[")
 
 
 def calls_at_the_end(run: AssembledRun) -> Iterator[ParseIssue]:
@@ -41,6 +45,27 @@ def unanswered_ends(run: AssembledRun) -> Iterator[ParseIssue]:
     if not says_something and (is_bare or any(message["role"] == "assistant" for message in last.input)):
         reason = "nothing tells what the last request was answered, or that it failed, and the run ended well"
         yield issue(span.sent.span_id, "output_messages", "", reason)
+
+
+def answers_of_no_request(run: AssembledRun) -> Iterator[ParseIssue]:
+    """Yield the answer of a run that ended well, where its last request only asked for tools, no call was given this text and
+    no tool returned it: the request that it answers may be told nowhere."""
+    last = run.calls.models[-1] if run.calls.models else None
+    if run.outcome != "ok" or run.answer is None or last is None or not run.prompts[-1].asked:
+        return
+    if run.answer.text[:1] in _OF_OBJECTS:
+        return  # what a tool was given or returned, in a form of the program's
+    text = write_json(run.answer.text)[1:-1]
+    given = (tool.arguments for tool in run.calls.tools)
+    returned = [write_json(unquoted(tool.result)) for tool in run.calls.tools if tool.result is not None]
+    told = (*map(write_json, given), *returned, *(write_json(message) for message in last.span.output))
+    # A program may put a few words around what a tool returned.
+    if any(text in each for each in told) or any(
+        2 * len(each) > len(text) and each[1:-1] in text for each in returned
+    ):
+        return
+    reason = "it is said to be the answer, and no request that is told answered it, nor did a tool return it"
+    yield issue(last.span.sent.span_id, "model_calls", run.answer.text, reason)
 
 
 def failed_instrumentations(run: AssembledRun) -> Iterator[ParseIssue]:
@@ -131,4 +156,4 @@ def _may_be_failure(tool: ToolCall) -> bool:
 
 def _is_object(result: object) -> bool:
     """Tell whether a tool returned an object, also one that Python printed; what returns nothing fits either."""
-    return isinstance(result, (dict, list)) or not result or str(result).lstrip('"')[:1] in ("{", "[")
+    return isinstance(result, (dict, list)) or not result or str(result).lstrip('"')[:1] in _OF_OBJECTS

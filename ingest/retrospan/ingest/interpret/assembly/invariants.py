@@ -23,6 +23,7 @@ from retrospan.ingest.interpret.assembly.act_invariants import (
 from retrospan.ingest.interpret.assembly.around_requests import told_around
 from retrospan.ingest.interpret.assembly.assembled_run import AssembledRun
 from retrospan.ingest.interpret.assembly.ending_invariants import (
+    answers_of_no_request,
     calls_at_the_end,
     failed_instrumentations,
     failures_as_results,
@@ -107,6 +108,7 @@ INVARIANTS: tuple[tuple[str, Invariant], ...] = (
     (_ANY, totals_of_calls),
     (_ANY, unread_tokens),
     (_NO_ANSWER, failed_agents),
+    (_ANSWER, answers_of_no_request),
     (_ANSWER, returned_answers),
     (_ANSWER, other_answers),
     (_ANY, request_models),
