@@ -91,6 +91,7 @@ def test_nothing_found_says_what_was_looked_for(ask: Ask) -> None:
     )
     said = ask("find", "nowhere")
     assert said.err.startswith("No message, argument, result or error says 'nowhere' in 8 runs.")
+    assert "says 'nowhere' in 0 runs since 2040" in ask("find", "nowhere", "--since", "2040-01-01").err
 
 
 @pytest.mark.parametrize(

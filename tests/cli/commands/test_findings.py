@@ -99,7 +99,12 @@ def test_what_is_asked_for_narrows_the_list(told: Ask) -> None:
 def test_nothing_found_says_of_how_many_runs(told: Ask) -> None:
     said = told("findings", "--agent", "nobody", "--exit-code")
     assert (said.code, said.out) == (0, "")
-    assert said.err.startswith("No findings in 400 runs. Try without --agent.")
+    assert said.err.startswith("Nothing that fits --agent was found in 400 runs. Try without --agent.")
+    assert told("findings", "--since", "2040-01-01").err.startswith("No findings in 0 runs since 2040")
+    found = {row["run_id"] for row in rows_of(told, "findings", "-n", "500")}
+    well = next(row["run_id"] for row in rows_of(told, "runs", "-n", "500") if row["run_id"] not in found)
+    said = told("findings", "--run", well)
+    assert said.err.startswith(f"No findings in run {well[:8]}. Try without --run.")
     assert told("findings", "--exit-code").code == 1
 
 

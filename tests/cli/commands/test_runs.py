@@ -116,6 +116,10 @@ def test_sql_of_a_question_can_be_run_as_it_is_printed(ask: Ask) -> None:
             {"durable_sequence": 9, "load_lag_records": 1, "interpretation_lag_traces": 2},
             "No runs yet in host:1: 1 request and 2 traces are still being interpreted",
         ),
+        (
+            {"durable_sequence": 9, "interpretation_lag_traces": 1},
+            "No runs yet in host:1: 1 trace is still being interpreted",
+        ),
         ({"durable_sequence": 1204}, "1,204 requests arrived, but no trace with a model or tool call."),
         (
             {"durable_sequence": 9, "rejects": 9},

@@ -48,7 +48,10 @@ def being_read(health: Mapping[str, object]) -> str | None:
     records, traces = _number(health, "load_lag_records"), _number(health, "interpretation_lag_traces")
     waiting = [counted(records, "request")] if records else []
     waiting += [counted(traces, "trace")] if traces else []
-    return f"{' and '.join(waiting)} are still being interpreted; try again in a moment." if waiting else None
+    are = "are" if len(waiting) > 1 or (records or 0) + (traces or 0) > 1 else "is"
+    return (
+        f"{' and '.join(waiting)} {are} still being interpreted; try again in a moment." if waiting else None
+    )
 
 
 def _number(health: Mapping[str, object], key: str) -> int | None:

@@ -190,7 +190,8 @@ def _around(row: Row, words: list[str], *, case: bool) -> str:
 
 
 def _why_none(session: Session, arguments: argparse.Namespace) -> str:
-    counts = session.one("count_runs", since=OPEN, outcome="", agent="") or {"total": 0}
+    since = OPEN if arguments.since is None else arguments.since.clickhouse()
+    counts = session.one("count_runs", since=since, outcome="", agent="") or {"matching": 0, "total": 0}
     if not whole(counts, "total"):
         return no_runs_yet(session)
     flags = ("run", "kind", "role", "agent", "tool", "case")
@@ -203,6 +204,6 @@ def _why_none(session: Session, arguments: argparse.Namespace) -> str:
     others = [flag for flag in narrowed if flag not in ("--kind", "--case")]
     none_says = f"Nothing that fits {', '.join(others)} says" if others else _NONE_SAYS[arguments.kind]
     return (
-        f"{none_says} {what} in {counted(whole(counts, 'total') or 0, 'run')}"
+        f"{none_says} {what} in {counted(whole(counts, 'matching') or 0, 'run')}"
         f"{since_text(session, arguments.since)}.{without}{words}"
     )

@@ -102,7 +102,7 @@ def run(arguments: argparse.Namespace) -> int:
         session.print_json(rows)
         return found
     if not rows:
-        session.screen.say(_why_none(session, arguments))
+        session.screen.say(_why_none(session, arguments, str(asked["run_id"])))
         return found
     if arguments.by:
         _show_counts(session, rows, arguments.by)
@@ -171,13 +171,15 @@ def _show_counts(session: Session, rows: list[Row], by: str) -> None:
     )
 
 
-def _why_none(session: Session, arguments: argparse.Namespace) -> str:
-    counts = session.one("count_runs", since=OPEN, outcome="", agent="") or {"total": 0}
+def _why_none(session: Session, arguments: argparse.Namespace, run_id: str) -> str:
+    since = OPEN if arguments.since is None else arguments.since.clickhouse()
+    counts = session.one("count_runs", since=since, outcome="", agent="") or {"matching": 0, "total": 0}
     if not whole(counts, "total"):
         return no_runs_yet(session)
-    flags = ("run", "rule", "agent", "tool")
-    narrowed = [f"--{flag}" for flag in flags if getattr(arguments, flag)]
+    narrowed = [f"--{flag}" for flag in ("rule", "agent", "tool") if getattr(arguments, flag)]
     narrowed += ["--severity"] if arguments.severity != SEVERITIES[0] else []
-    without = f" Try without {', '.join(narrowed)}." if narrowed else ""
-    of = counted(whole(counts, "total") or 0, "run")
-    return f"No findings in {of}{since_text(session, arguments.since)}.{without}"
+    none = f"Nothing that fits {', '.join(narrowed)} was found" if narrowed else "No findings"
+    without = [*(["--run"] if run_id else []), *narrowed]
+    hint = f" Try without {', '.join(without)}." if without else ""
+    where = f"run {short(run_id)}" if run_id else counted(whole(counts, "matching") or 0, "run")
+    return f"{none} in {where}{since_text(session, arguments.since)}.{hint}"
