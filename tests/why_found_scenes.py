@@ -7,8 +7,9 @@ from story import Story, calls, text
 
 from retrospan.schemas import semconv
 
-CONTRADICTED, CUT_OFF, CUT_CALL, MADE_UP_FOR, WITHHELD, GAVE_UP = (
-    f"{name}{'0' * (32 - len(name))}" for name in ("c027", "c07ff", "c07ca", "3ade", "311e1d", "9a5e")
+CONTRADICTED, CUT_OFF, CUT_CALL, MADE_UP_FOR, WITHHELD, GAVE_UP, NAMED_ERROR, NO_TOOL = (
+    f"{name}{'0' * (32 - len(name))}"
+    for name in ("c027", "c07ff", "c07ca", "3ade", "311e1d", "9a5e", "2a3ed", "2070")
 )
 LIMIT = {semconv.RESPONSE_FINISH_REASONS: ["length"]}
 
@@ -62,7 +63,27 @@ def gave_up() -> Scene:
     return scene
 
 
+def named_error() -> Scene:
+    """A run that says that it is done though its helper returned the text of an error."""
+    scene = _asked(NAMED_ERROR, "Look into kettles.")
+    for number, result in enumerate(("ERROR: no answer in 60 s", "Errors are rare with kettles.")):
+        scene.says(calls("ask_helper", f"c{number}", about=f"kettles {number}"))
+        scene.tool("ask_helper", {"about": f"kettles {number}"}, result, call_id=f"c{number}")
+    scene.says(text("assistant", "It is done."))
+    return scene
+
+
+def no_tool() -> Scene:
+    """A run that calls a tool which it does not have, and says that it is done."""
+    scene = _asked(NO_TOOL, "Cancel my order.")
+    scene.says(calls("cancel_order", "c1", order="ORD-1"))
+    told = {"type": "tool_call_response", "id": "c1", "response": "Unknown tool name: 'cancel_order'."}
+    scene.hear({"role": "tool", "parts": [told]})
+    scene.says(text("assistant", "It is cancelled."))
+    return scene
+
+
 def found_scenes() -> list[Story]:
     """Return every run."""
     calls_cut = [cut_call(CUT_CALL, "ValueError: the body ends too soon"), cut_call(MADE_UP_FOR, None)]
-    return [contradicted(), cut_off(), *calls_cut, withheld(), gave_up()]
+    return [contradicted(), cut_off(), *calls_cut, withheld(), gave_up(), named_error(), no_tool()]

@@ -7,7 +7,16 @@ from collections.abc import Mapping, Sequence
 import pytest
 from fix_cli import asking
 from fix_why import Recorded, session_of, stands
-from why_found_scenes import CONTRADICTED, CUT_CALL, CUT_OFF, GAVE_UP, MADE_UP_FOR, WITHHELD
+from why_found_scenes import (
+    CONTRADICTED,
+    CUT_CALL,
+    CUT_OFF,
+    GAVE_UP,
+    MADE_UP_FOR,
+    NAMED_ERROR,
+    NO_TOOL,
+    WITHHELD,
+)
 
 from retrospan.ingest.cli.views.why_rows import Gathering
 from retrospan.ingest.why.report import report_of
@@ -66,3 +75,21 @@ def test_a_run_is_not_said_to_have_gone_on_where_it_did_not(recorded: Recorded) 
     found = _told(recorded, GAVE_UP)
     assert found["failure"][0].endswith(". No step began after it, and the run ended ok.")
     assert found["end"] == ["The run ended ok all the same."]
+
+
+def test_a_result_that_begins_as_an_error_stands_out(recorded: Recorded) -> None:
+    found = _told(recorded, NAMED_ERROR)
+    assert found["nothing"] == ["Nothing went wrong that is on record. What stands out:"]
+    (said,) = found["named_error"]
+    assert said.startswith(
+        "What step 2, of “ask_helper”, returned begins as an error does, though the call is ok"
+    )
+    assert said.endswith(": “ERROR: no answer in 60 s”.")
+
+
+def test_a_tool_that_there_is_none_of_did_nothing_to_the_world(recorded: Recorded) -> None:
+    found = _told(recorded, NO_TOOL)
+    assert found["failure"][0].startswith(
+        "Tool call 1, a call of “cancel_order”, failed: “Unknown tool name:"
+    )
+    assert found["effects_not_stated"][0].endswith("“cancel_order” (1 call, failed: there is no such tool).")

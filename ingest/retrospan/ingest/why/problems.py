@@ -16,6 +16,7 @@ from retrospan.ingest.why.comparison import parting
 from retrospan.ingest.why.cut_answers import cut_answers
 from retrospan.ingest.why.ending import ending
 from retrospan.ingest.why.found import found_by_rules
+from retrospan.ingest.why.named_errors import named_errors
 from retrospan.ingest.why.repeats import came_to_something, loops, repeats
 from retrospan.ingest.why.rows import RunRows
 from retrospan.ingest.why.sentence import Basis, Quote, Row, Sentence
@@ -66,7 +67,7 @@ def problems_of(rows: RunRows) -> list[Problem]:
 
 def notes_of(rows: RunRows) -> list[Problem]:
     """Return what stands out and need not be wrong, first things first."""
-    found = [*_loops(rows), *_repeats(rows), *_stale(rows), *_lost(rows), *_unanswered(rows)]
+    found = [*_loops(rows), *_repeats(rows), *_stale(rows), *_lost(rows), *_unanswered(rows), *_named(rows)]
     found += [
         *_cut(rows),
         *_found(rows, found),
@@ -150,6 +151,11 @@ def _loops(rows: RunRows) -> Iterator[Problem]:
 def _repeats(rows: RunRows) -> Iterator[Problem]:
     for sentence, call, place in repeats(rows):
         yield Problem("repeat", place, sentence, call, is_note=True)
+
+
+def _named(rows: RunRows) -> Iterator[Problem]:
+    for sentence, place, call in named_errors(rows):
+        yield Problem("named_error", place, sentence, call, is_note=True)
 
 
 def _cut(rows: RunRows) -> Iterator[Problem]:

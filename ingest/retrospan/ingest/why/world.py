@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from retrospan.ingest.row_values import text_of, whole
 from retrospan.ingest.why.columns import counted, quote_of
+from retrospan.ingest.why.named_errors import has_no_tool
 from retrospan.ingest.why.rows import RunRows
 from retrospan.ingest.why.sentence import Basis, Quote, Row, Sentence
 
@@ -73,7 +74,11 @@ def _silent(rows: RunRows, groups: list[Row]) -> Sentence:
     for group in groups:
         by_tool.setdefault(str(group["tool_name"]), []).append(group)
     for place, (tool, own) in enumerate(by_tool.items()):
-        said += [", " if place else "", Quote(tool) if tool else "a tool without a name", f" ({_went(own)})"]
+        said += [
+            ", " if place else "",
+            Quote(tool) if tool else "a tool without a name",
+            f" ({_went(rows, own)})",
+        ]
         rests += [
             Basis(
                 "tool_calls",
@@ -91,7 +96,7 @@ def _silent(rows: RunRows, groups: list[Row]) -> Sentence:
     return Sentence("effects_not_stated", said, rests, None, rows.run_id)
 
 
-def _went(groups: list[Row]) -> str:
+def _went(rows: RunRows, groups: list[Row]) -> str:
     """`2 calls: 1 ok, 1 failed`, or `1 call, which may have happened`."""
     words = {
         "ok": "ok",
@@ -100,6 +105,11 @@ def _went(groups: list[Row]) -> str:
         "unknown": "may have happened",
     }
     total = sum(whole(group, "calls") or 0 for group in groups)
+    failed = sum(whole(group, "calls") or 0 for group in groups if group["status"] == "error")
+    tool = str(groups[0]["tool_name"])
+    calls = [call for call in rows.calls if call["tool_name"] == tool and call["status"] == "error"]
+    if len(calls) == failed and all(map(has_no_tool, calls)):
+        words["error"] = "failed: there is no such tool"
     if len(groups) == 1:
         return f"{counted(total, 'call')}, {words[str(groups[0]['status'])]}"
     each = ", ".join(f"{group['calls']} {words[str(group['status'])]}" for group in groups)

@@ -13,6 +13,7 @@ from retrospan.ingest.why.baseline import AFTER, BEFORE, choose
 from retrospan.ingest.why.culprit import culprit_of
 from retrospan.ingest.why.cut_answers import EXPRESSION
 from retrospan.ingest.why.found import TOLD
+from retrospan.ingest.why.named_errors import BEGINNING
 from retrospan.ingest.why.problems import notes_of, problems_of
 from retrospan.ingest.why.prompt import longest
 from retrospan.ingest.why.rows import Baseline, RunRows
@@ -132,11 +133,17 @@ class Gathering:
         ordinals += [whole(row, "tool_call") or 0 for row in rows.effects]
         if (group := longest(rows)) is not None:
             ordinals.append(whole(group, "longest_ordinal") or 0)
-        if ordinals or any(group["status"] != "ok" for group in rows.groups("status")):
+        if rows.groups("status"):
             asked = sorted(set(ordinals) - {0})[: 4 * self._rows]
             rows.calls = self._ask(
                 "why_calls",
-                {"run_id": self.run_id, "ordinals": asked, "most": self._text, "rows": 4 * self._rows},
+                {
+                    "run_id": self.run_id,
+                    "ordinals": asked,
+                    "beginning": BEGINNING,
+                    "most": self._text,
+                    "rows": 4 * self._rows,
+                },
             )
 
     def _compare(self, rows: RunRows) -> None:
