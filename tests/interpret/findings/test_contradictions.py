@@ -162,3 +162,55 @@ def test_numbers_and_dates_are_read_in_every_way_they_may_be_meant() -> None:
     assert {str(each) for each in numbers_in("ORD-4471 of 2026-06-11")} >= {"4471", "2026", "11"}
     said = dates_in("2026-06-11, 11 June 2026, June 11th, 2026, 2026-13-01, 03/04/2026")
     assert [f"{day:%Y-%m-%d}" for _, day in said] == ["2026-06-11"] * 3
+
+
+def looked_up(given: str, *more: str, asked: str = "Where is my order ORD-5512?") -> list[str]:
+    """What is found in a run that looks an order up, and then others."""
+    run = Run(3, asked)
+    for order in (given, *more):
+        run.does("find_order", {"order": order}, {"state": "shipped"})
+    run.says("It has shipped.")
+    return [each.explanation for each in run.rows().findings]
+
+
+def test_an_identifier_that_a_call_is_given_otherwise_is_a_contradiction() -> None:
+    (said,) = looked_up("ORD-5521")
+    assert said.startswith(
+        "find_order was given the identifier ORD-5521, but the user named ORD-5512, and nothing"
+    )
+
+
+@pytest.mark.parametrize(
+    ("given", "more", "asked"),
+    [
+        ("ORD-5512", (), "Where is my order ORD-5512?"),
+        ("ord-5512", (), "Where is my order ORD-5512?"),
+        ("ORD-5521", ("ORD-5512",), "Where is my order ORD-5512?"),
+        ("ORD-5513", (), "Make the order after ORD-5512."),
+        ("ORD-5521", (), "Is it ORD-5512 or ORD-5521?"),
+        ("ORD-9821", (), "Where is my order ORD-5512?"),
+        ("INV-5521", (), "Where is my order ORD-5512?"),
+        ("ORD-5521", (), "Is it ORD-5512 or ORD-5527?"),
+    ],
+)
+def test_an_identifier_that_may_be_right_is_not(given: str, more: tuple[str, ...], asked: str) -> None:
+    assert looked_up(given, *more, asked=asked) == []
+
+
+def test_an_identifier_that_a_result_told_is_not_a_contradiction() -> None:
+    run = Run(3, "Where is my order ORD-5512?")
+    run.does("search", {"customer": "Ada"}, {"replaced_by": "ORD-5521"})
+    run.does("find_order", {"order": "ORD-5521"}, {"state": "shipped"})
+    run.says("It has shipped.")
+    assert run.rows().findings == []
+
+
+def test_an_identifier_of_the_state_is_not_a_contradiction() -> None:
+    for held, found in (("ORD-5521", 0), ("none", 1)):
+        run = Run(3, "Where is my order ORD-5512?")
+        run.does("find_order", {"order": "ORD-5521"}, {"state": "shipped"})
+        for number in range(1, len(run.acts) + 1):
+            run.state(number, order=held)
+        run.state_after(len(run.acts), order="ORD-5521")
+        run.says("It has shipped.")
+        assert len(run.rows().findings) == found, held

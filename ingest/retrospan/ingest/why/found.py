@@ -12,8 +12,8 @@ from retrospan.ingest.why.sentence import Basis, Quote, Sentence
 TOLD = ["exact_loop", "full_context", "lost_context", "odd_sequence", "repeated_failures"]
 #: The severity of what has or may have done harm, and of what a run shows that failed.
 HARM = "error"
-#: Rules about the answer: that is said last, wherever what shows it begins.
-_OF_THE_ANSWER = ("contradiction",)
+#: How a finding about the answer begins: that is said last, wherever what shows it begins.
+_OF_THE_ANSWER = "The answer "
 
 
 def found_by_rules(rows: RunRows) -> Iterator[tuple[Sentence, float, bool]]:
@@ -24,5 +24,6 @@ def found_by_rules(rows: RunRows) -> Iterator[tuple[Sentence, float, bool]]:
         said: list[str | Quote] = [f"The rule {rule} found: ", Quote(explanation), "."]
         key = {"run_id": rows.run_id, "rule": rule, "step": step, "severity": severity}
         sentence = Sentence("finding", said, [Basis("findings", key)], step, rows.run_id)
-        place = float("inf") if step is None or rule in _OF_THE_ANSWER else step
+        is_last = step is None or explanation.startswith(_OF_THE_ANSWER)
+        place = float("inf") if step is None or is_last else float(step)
         yield sentence, place, severity == HARM

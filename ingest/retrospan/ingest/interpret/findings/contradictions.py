@@ -1,4 +1,5 @@
-"""Contradictions: values of a tool's result that the answer states otherwise.
+"""Contradictions: values of a tool's result that the answer states otherwise, and identifiers of the question that a call
+is given otherwise.
 
 Only what is certain counts. The answer states a value that nobody told the run and that follows from nothing it was told,
 in the place of the value that a result holds, which the answer does not state. Whatever the run may have been told and is
@@ -12,6 +13,7 @@ from collections.abc import Iterator
 
 from retrospan.ingest.interpret.findings.facts import RunFacts
 from retrospan.ingest.interpret.findings.finding import Finding, quoted
+from retrospan.ingest.interpret.findings.misgiven_identifiers import MOST_DIGITS, misgiven_identifiers
 from retrospan.ingest.interpret.findings.restated_amounts import restated_amounts
 from retrospan.ingest.interpret.findings.restated_dates import restated_dates
 from retrospan.ingest.interpret.findings.said_values import differing, identifiers, shape_of
@@ -19,8 +21,6 @@ from retrospan.ingest.interpret.findings.told import Told, read_told
 from retrospan.schemas.canonical import ToolCallRow
 
 RULE = "contradiction"
-#: Digits in which a wrong identifier may differ from the right one.
-_MOST_DIGITS = 2
 _EXAMPLE = re.compile(
     r"(?:e\.g\.|example|such as|like|format|placeholder|instead of|\bnot)\W{0,3}$", re.IGNORECASE
 )
@@ -30,6 +30,20 @@ Restated = tuple[str, str, str, ToolCallRow]
 
 def contradictions(facts: RunFacts) -> Iterator[Finding]:
     """Yield a finding for each value, once."""
+    for asked, given, call in misgiven_identifiers(facts):
+        yield Finding(
+            rule=RULE,
+            severity="error",
+            step=facts.step_of(call),
+            explanation=(
+                f"{quoted(call.tool_name)} was given the identifier {quoted(given)}, but the user named {quoted(asked)}, and "
+                f"nothing that the run was told before has {quoted(given)}."
+            ),
+            evidence=(facts.reference(call),),
+            at=facts.time_of(call),
+            agent_name=call.agent_name,
+            tool_name=call.tool_name,
+        )
     told = read_told(facts)
     if told is None:
         return
@@ -70,7 +84,7 @@ def _restated_identifiers(told: Told) -> Iterator[Restated]:
         near = [
             right
             for right in by_shape.get(shape_of(wrong), {})
-            if right not in answer and differing(right, wrong) <= _MOST_DIGITS
+            if right not in answer and differing(right, wrong) <= MOST_DIGITS
         ]
         if len(near) == 1:
             right, call = by_shape[shape_of(wrong)][near[0]]

@@ -77,4 +77,9 @@ def read_told(facts: RunFacts) -> Told | None:
     if sum(map(len, texts)) + len(answer) > _MOST:
         return None
     text = "\n".join(texts)
-    return None if _OPAQUE.search(text) else Told(answer, text, results)
+    return None if is_opaque(text) else Told(answer, text, results)
+
+
+def is_opaque(text: str) -> bool:
+    """Return whether a text holds what is not text: an image, a file."""
+    return _OPAQUE.search(text) is not None
