@@ -1,4 +1,4 @@
-"""Spans of the pieces of an answer that call themselves model calls: each chunk of a stream, each call in the answer.
+"""Spans of parts of an answer (a chunk of a stream, a call in it) that call themselves model calls, but are not.
 
 What a model was asked stands on a span around them, and they tell neither a prompt nor a model nor tokens of their own:
 only a part of what that span tells as the answer, or nothing.

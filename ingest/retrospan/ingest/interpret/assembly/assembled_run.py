@@ -1,4 +1,4 @@
-"""A run as far as it is put together, for those who ask whether it holds together."""
+"""A run as assembled so far: what the invariants examine."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Spans that say an error of another one: their instrumentation marks all that comes after a failure with its message.
+"""Spans with another span's error: their instrumentation marks everything after a failure with the failure's message.
 
 What failed says so itself, in an event. That errors are borrowed shows where every span which the same instrumentation
 began after such a failure has failed as well, and several of them, without an event, with the very same message though

@@ -1,4 +1,4 @@
-"""Spans that say what the requests beside them used together: they are called as requests are, and are none."""
+"""Spans that sum up the tokens of the requests beside them: they have the names of requests, but are not requests."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How many traces may have one history. Apart from what joins them, for the process that looks for such traces reads no run."""
+"""The limit on how many traces may share one history. Apart from what joins them: whoever looks for such traces reads no run."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Calls that an agent returned instead of executing them: what it came to is the call itself."""
+"""Calls that an agent returned instead of executing them: the call itself is the agent's result."""
 
 from __future__ import annotations
 

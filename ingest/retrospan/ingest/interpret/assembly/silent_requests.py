@@ -1,8 +1,8 @@
-"""Requests of which nothing is told, and a later one of the same turn whose prompt is: it retells what they were given
-and answered.
+"""Requests without content, and a later one of the same turn that has a prompt: it repeats what they were given and
+answered.
 
-A program that tells no contents may tell one prompt, as where its request was refused. Where as many requests came before
-it, one after the other, as there are answers in the prompt since a person spoke, each of these is one of theirs.
+A program that sends no contents may still send one prompt, such as that of a request that was refused. If as many requests
+came before it, one after the other, as the prompt has answers since a person spoke, each answer is that of one of them.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What a model said before its calls, where a framework tells it apart from the answer: in a span of its own, right before."""
+"""What a model said before its calls, if a framework sends it apart from the answer: in a span of its own, right before it."""
 
 from __future__ import annotations
 

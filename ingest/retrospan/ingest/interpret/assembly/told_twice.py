@@ -1,4 +1,4 @@
-"""One turn in two traces: a span of its own tells the whole, and a trace whose root of that name tells nothing the parts.
+"""One turn in two traces: one is a single span with the whole turn; the other has its parts, below an empty root of that name.
 
 Some instrumentations begin a turn twice. That both are one turn shows by what the first request was given and what the
 last one answered, besides name, service, conversation and time; a hash stands for it.

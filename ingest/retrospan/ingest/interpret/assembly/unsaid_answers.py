@@ -1,4 +1,4 @@
-"""Answers of which nothing is told: each asked for the tools that ran inside its own step, where these tell their calls.
+"""Answers of which nothing was sent: each asked for the tools that ran inside its own step, if their spans have the calls.
 
 Only where no request of the run tells a prompt, an answer or how it ended: what tells some has lost the others. The step of
 a request is the widest that holds no other one.

@@ -1,4 +1,4 @@
-"""Answers that ended for tools, and of which no call is told: they asked for what ran before the next request.
+"""Answers that ended for tools, but were sent without calls: they asked for the tools that ran before the next request.
 
 Each tool that ran then has the id of its call, its name and its arguments. Only where the requests of the run take turns:
 what ran between two of them, no other answer can have asked for; or where the tools ran inside of the request's own span. Only where the instrumentation tells answers, and no call or

@@ -1,4 +1,4 @@
-"""Calls of which only the result is told: a prompt goes on from an answer with the result of a call that nobody asked for.
+"""Calls of which only the result was sent: a prompt continues an answer with the result of a call that no answer contains.
 
 Some instrumentations tell an answer of a text and calls as its text alone, and leave the calls out of prompts. That the
 answer before it asked for something, and that this ran, the id of the result proves; which tool it was, and with which

@@ -1,4 +1,4 @@
-"""What a request that failed was given, where its span holds no messages: what its agent had come to.
+"""The prompt of a failed request whose span has no messages: the history of its agent up to then.
 
 Some instrumentations write the messages of a request down with its answer; of one that failed nothing is left. Where the
 agent's call before it asked for tools, and all of these had returned, the prompt was that of the call before, its answer

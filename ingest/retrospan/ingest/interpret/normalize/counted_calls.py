@@ -1,4 +1,4 @@
-"""Model calls that show by nothing but their tokens: where no span of a trace tells of a call, what counts its tokens does.
+"""Model calls known only by their tokens: if no span of a trace is a model call, the spans that count tokens are.
 
 The names are those of the GenAI conventions. What counts on spans of a kind that is known, as an agent's, is a sum.
 """

@@ -1,4 +1,4 @@
-"""Kinds that spans do not say, or say wrongly: requests that are called tools, and spans that failed.
+"""Kinds that spans lack, or have wrong: requests that are called tools, and spans that failed.
 
 What ended with an error may have nothing left to be known by, but it is called as others are.
 

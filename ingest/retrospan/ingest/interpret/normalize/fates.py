@@ -1,4 +1,4 @@
-"""How what a span tells of ended, by attributes whose names say that they tell it: it failed, or somebody refused it."""
+"""How the act of a span ended, by the attributes that are named for that: it failed, or somebody refused it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which attribute tells the kinds of spans where none has a name for it that is known: the spans together show it.
+"""Finds the attribute that holds the kinds of spans if none has a known name for it: all spans together show which it is.
 
 An attribute whose every value, over all spans of one instrumentation, is a word for a kind of span is what tells it,
 whatever its name.

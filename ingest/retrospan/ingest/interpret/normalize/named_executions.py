@@ -1,4 +1,4 @@
-"""Executions of tools that nothing calls so: inside a request a span names a tool, and holds an object of arguments."""
+"""Executions of tools without a kind that says so: inside a request, a span names a tool and holds an object of arguments."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Results of tools in messages that do not say that they are: the tool's name stands in the place of who speaks, or nothing."""
+"""Results of tools in messages that are not marked as such: in the place of the role stands the tool's name, or nothing."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Results of tools that an instrumentation tells as the words of a user: right after the calls that they answer.
+"""Results of tools that an instrumentation sends as messages of a user, right after the calls that they answer.
 
 Between calls and their results nobody speaks. Only objects are taken that hold nothing but a result, as the APIs have it
 where the results of functions are parts of the user's message, and just one for each call.

@@ -1,4 +1,4 @@
-"""Answers that log records of no trace tell: each is given to the only model call that it can be of.
+"""Answers in log records without a trace: each is assigned to the only model call that it can belong to.
 
 A record names the conversation of the call and was written while it lasted. It tells of its answer where it also counts
 what the call counts, or says what the call answered, and contradicts nothing. Where two calls may be meant, none is.

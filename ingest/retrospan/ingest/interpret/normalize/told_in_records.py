@@ -1,4 +1,4 @@
-"""Requests and answers that log records tell on the span around the model calls: each record is given to its call.
+"""Requests and answers in log records on the span around the model calls: each record is assigned to its call.
 
 Some programs send the bodies of a model API as log records of the span that was open when they began to work, and not of
 the call. When a request was sent, and what the answer counts, tell which call it was; where two may be meant, none is.

@@ -1,4 +1,4 @@
-"""Traces in which no name tells of a model call: what their values are shows by its shape that a model was at work.
+"""Traces in which no attribute's name reveals a model call: the shape of the values shows that a model was at work.
 
 Only where no span of a trace is known to be a model call. A span of no known kind that holds what a model was asked, and what it answered, is a model
 call; one that holds a whole transcript, in one value or event by event, is an agent. A model, or tokens, must be told

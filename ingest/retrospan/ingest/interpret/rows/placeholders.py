@@ -1,4 +1,4 @@
-"""Rows without content: of what could not be read, and of what is not a run any more."""
+"""Rows without content: for what could not be read, and for what is no longer a run."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What an interpreter has still to read, and who waits for that: all that its thread shares with others."""
+"""What an interpreter still has to read, and who waits for it: everything that its thread shares with others."""
 
 from __future__ import annotations
 

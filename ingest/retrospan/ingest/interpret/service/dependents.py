@@ -1,4 +1,4 @@
-"""Runs that lean on the run before them in their conversation: when its final history changes, they are read again."""
+"""Runs that depend on the run before them in their conversation: when its final history changes, they are read again."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the interpreting process is asked, and what it answers. Light: the process that asks does not load what reads a run."""
+"""The messages to and from the interpreting process. Light: the process that asks does not load what reads a run."""
 
 from __future__ import annotations
 

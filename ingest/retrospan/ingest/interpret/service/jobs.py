@@ -1,4 +1,4 @@
-"""From a job to what came of it: what the interpreting process does with each. Pure but for what is read."""
+"""What the interpreting process does with each job. Pure, except for what it reads from the warehouse."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The ways that batches go: most to an interpreting process, one ahead of the other; long runs by themselves.
+"""How batches are routed: most to an interpreting process, the next one read ahead; long runs by themselves.
 
 What a process cannot do the quick way it does again with all that belongs to it, in halves until the one trace is
 found that cannot be done; that goes the way of the long runs, where it is read or listed as broken.

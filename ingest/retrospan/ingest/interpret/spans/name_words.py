@@ -1,4 +1,4 @@
-"""What the words in an attribute's name say of its value, where nobody has told the name.
+"""What the words in an attribute's name say about its value, if the name is not a known one.
 
 Instrumentations send the same few names again and again: what a name says is remembered.
 """
