@@ -1,4 +1,4 @@
-"""`python -m bench.guest`: what recording costs the agent. Prints a table and writes bench/guest.md.
+"""`python -m bench.guest`: what recording costs the agent. Prints a table and writes bench/GUEST.md.
 
 Each measurement is a process of its own, so that no provider, thread or cache of one is there for the next.
 """
@@ -40,7 +40,7 @@ def main() -> int:
     page = "\n".join(lines)
     print(page)
     if arguments.only is None and not arguments.quick:
-        (HERE / "guest.md").write_text(_HEAD + _machine() + "\n" + page, encoding="utf-8")
+        (HERE / "GUEST.md").write_text(_HEAD + _machine() + "\n" + page, encoding="utf-8")
     return 0 if met else 1
 
 
