@@ -142,3 +142,13 @@ def test_lines_are_no_longer_than_120(page: Page) -> None:
     # A record of a decision stays as it was written.
     is_record = bool(re.fullmatch(r"docs/decisions/\d{4}-.*", page.name))
     assert long == [] or is_record or "This page is generated" in page.text
+
+
+@pytest.mark.parametrize(
+    "page",
+    [page for page in PAGES if re.fullmatch(r"docs/decisions/\d{4}-.*", page.name)],
+    ids=lambda page: page.name,
+)
+def test_a_decision_has_the_same_four_parts_as_the_others(page: Page) -> None:
+    parts = re.findall(r"^## (.+)$", page.prose, re.MULTILINE)
+    assert parts == ["Decision", "Why", "Rejected", "Consequences"]
