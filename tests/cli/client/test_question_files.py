@@ -10,9 +10,15 @@ import pytest
 
 from retrospan.ingest.cli.client.collector_client import CollectorClient, Parameter
 from retrospan.ingest.cli.client.questions import folder, statement, with_values
+from retrospan.queries.catalogue import load as view_of
 from retrospan.schemas.literals import literal
 
 NAMES = sorted(path.stem for path in Path(folder()).glob("*.sql"))
+#: A header that promises all columns of a view, but some.
+OF_VIEW = re.compile(
+    r"^-- returns: (?!.*some of).*the columns of the view (?P<view>\w+)(?: but (?P<but>[\w, ]+))?",
+    re.MULTILINE,
+)
 VALUES: dict[str, Parameter] = {
     "calls": [1],
     "metric": "failure_rate",
@@ -110,6 +116,29 @@ def test_a_question_documents_itself_and_is_one_statement(name: str) -> None:
     for placeholder, kind in placeholders(sql).items():
         assert f"{placeholder} {kind}" in described
     assert ("none" in described) == (not placeholders(sql))
+
+
+def returned_by(sql: str) -> list[str]:
+    """The names of the columns of a statement: the last words between its SELECT and its FROM."""
+    depth, columns = 0, [""]
+    for piece in re.split(r"([(),]|\bFROM\b)", sql.removeprefix("SELECT")):
+        depth += (piece == "(") - (piece == ")")
+        if piece == "FROM" and not depth:
+            break
+        if piece == "," and not depth:
+            columns.append("")
+        else:
+            columns[-1] += piece
+    return [re.split(r"[\s.]", column.strip())[-1] for column in columns]
+
+
+@pytest.mark.parametrize("name", [name for name in NAMES if OF_VIEW.search(text_of(name))])
+def test_a_question_that_returns_the_columns_of_a_view_leaves_out_only_what_it_says(name: str) -> None:
+    told = OF_VIEW.search(text_of(name))
+    assert told is not None
+    # The tenant is the same in every row that a reader sees.
+    expected = {column.name for column in view_of(told["view"]).columns} - {"tenant"}
+    assert expected - {*(told["but"] or "").split(", ")} <= {*returned_by(statement(name))}
 
 
 @pytest.mark.long

@@ -1,6 +1,6 @@
 -- title: Texts that hold words: messages, arguments, results and errors, newest first
 -- params: pattern String (what ILIKE finds, and more), words Array(String) (all must be there), escaped Array(String) (the same as JSON writes them), exact UInt8 (1: case matters), unsaid UInt8 (1: also texts that the pattern fits and that do not say it), since DateTime64(9, 'UTC'), run_id String, agent String, kind String, role String, tool String ('' = any), whole UInt8 (1: texts uncut), most UInt32 (rows)
--- returns: one row per text, the columns of the view texts; `shown` is around the first word or all; is_said (0: may say it)
+-- returns: one row each, the columns of the view texts but text; `shown` is around the first word or all; is_said (0: may say it)
 SELECT
     run_id,
     kind,

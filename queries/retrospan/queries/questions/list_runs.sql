@@ -37,6 +37,8 @@ SELECT
     fork_step,
     patch,
     user_id,
+    aliases,
+    joined_by,
     cost,
     currency,
     cost_unknown

@@ -1,6 +1,6 @@
 -- title: One run that nothing said since can change: it is closed, and nobody set or took a flag or a hold
 -- params: run_id String
--- returns: one row, the columns of the view runs; none for any other run: of that the question show_run tells
+-- returns: one row, the columns of show_run; none for any other run: of that the question show_run tells
 SELECT
     run_id,
     origin_run_id,
@@ -35,7 +35,10 @@ SELECT
     CAST(NULL, 'Nullable(String)') AS ended_by,
     last_said_at,
     fork_step,
-    patch
+    patch,
+    user_id,
+    aliases,
+    CAST(joined_by, 'Array(String)') AS joined_by
 FROM canon_runs FINAL
 WHERE run_id = {run_id:String}
     AND NOT deleted

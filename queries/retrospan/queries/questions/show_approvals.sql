@@ -10,7 +10,8 @@ SELECT
     explanation,
     at,
     agent_name,
-    trace_id
+    trace_id,
+    tool_name
 FROM approvals
 WHERE run_id = {run_id:String}
     AND ({first:UInt32} = 0 OR step BETWEEN {first:UInt32} AND {last:UInt32})

@@ -1,6 +1,6 @@
 -- title: One run
 -- params: run_id String
--- returns: one row, the columns of the view runs
+-- returns: one row, the columns of the view runs but cost, currency, cost_unknown: cost_of_run has these
 SELECT
     run_id,
     origin_run_id,
@@ -35,6 +35,9 @@ SELECT
     ended_by,
     last_said_at,
     fork_step,
-    patch
+    patch,
+    user_id,
+    aliases,
+    joined_by
 FROM runs
 WHERE run_id = {run_id:String}
