@@ -214,8 +214,9 @@ def _provider(
 
 
 def _resource(attributes: Mapping[str, AttributeValue]) -> Resource:
-    """Return the resource of a new provider. The SDK asks its detectors in threads of their own: where the system has none
-    to give, what the variables say is the resource."""
+    """Return the resource of a new provider. The SDK asks its detectors in threads of their own: where the system has
+    none to give, what the variables say is the resource.
+    """
     try:
         return Resource.create(attributes)
     except Exception as error:  # noqa: BLE001

@@ -31,7 +31,9 @@ class Files:
     """The real disk."""
 
     def create(self, path: Path) -> int:
-        """Create an empty file for appending and make its name durable; the file must not exist, nor does it after an error."""
+        """Create an empty file for appending and make its name durable; the file must not exist, nor does it after an
+        error.
+        """
         descriptor = self._open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY | os.O_APPEND)
         try:
             self.sync_directory(path.parent)

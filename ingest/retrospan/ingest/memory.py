@@ -74,7 +74,9 @@ def run_bytes(wanted: int, limit: int | None) -> int:
 
 
 def processes_within(wanted: int, limit: int | None) -> int:
-    """Return how many of the `wanted` processes read runs where all together may have `limit`: one where that is little."""
+    """Return how many of the `wanted` processes read runs where all together may have `limit`: one where that is
+    little.
+    """
     return wanted if limit is None or limit >= ROOMY_BYTES else 1
 
 

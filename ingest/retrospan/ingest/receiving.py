@@ -1,4 +1,5 @@
-"""The servers of the receiving process: OTLP over gRPC and HTTP, the probes, and the SQL port while no one else answers it.
+"""The servers of the receiving process: OTLP over gRPC and HTTP, the probes, and the SQL port while no one else answers
+it.
 
 The collector imports this module once it has started the process of the warehouse.
 """
@@ -49,7 +50,8 @@ class Receiving:
         self.stand_in = StandIn(listener, self._probes, lambda: supervisor.failure, config.tls, visitors)
 
     def start(self, stack: ExitStack, grace: float) -> tuple[Address, Address]:
-        """Begin to receive; returns the addresses of gRPC and of HTTP. The stack ends it, and gives what is in flight `grace` seconds.
+        """Begin to receive; returns the addresses of gRPC and of HTTP. The stack ends it, and gives what is in flight
+        `grace` seconds.
 
         Raises:
             PortInUse: another process listens on one of them.

@@ -1,8 +1,9 @@
 """A thread of LangGraph as it was at a checkpoint, with something of its state changed: what a fork begins with.
 
-`retrospan fork RUN --step N --set state.KEY=VALUE` names `forked` to the agent's process, which has LangGraph. The change is a
-checkpoint of its own above the restored one, as `update_state` makes one, but for three things: a value is replaced whatever reducer
-its channel has, the nodes that come next are those that came next, and what channels kept as changes is kept whole.
+`retrospan fork RUN --step N --set state.KEY=VALUE` names `forked` to the agent's process, which has LangGraph. The
+change is a checkpoint of its own above the restored one, as `update_state` makes one, but for three things: a value is
+replaced whatever reducer its channel has, the nodes that come next are those that came next, and what channels kept as
+changes is kept whole.
 """
 
 from __future__ import annotations
@@ -41,8 +42,9 @@ def forked(
     """Return a saver with a thread at a checkpoint, changed: values by paths of keys with dots between them.
 
     `rows` are those of `questions/checkpoint_contents.sql`; `thread` is the new name of the thread, None for its own;
-    `types` are classes of the program that the state holds, by module and name: no other is called, as records are data that somebody sent.
-    `channels` are those of the graph: only they know what changes since an earlier checkpoint come to (`DeltaChannel`).
+    `types` are classes of the program that the state holds, by module and name: no other is called, as records are data
+    that somebody sent. `channels` are those of the graph: only they know what changes since an earlier checkpoint come
+    to (`DeltaChannel`).
 
     Raises NotRestorable: the checkpoint is not there, was cut, redacted or deleted, or has no such key.
     """
@@ -114,7 +116,9 @@ def _next(saver: Restored, checkpoint: Checkpoint, channel: str) -> Any:
 def _kept_as_changes(
     saver: Restored, at: Any, checkpoint: Checkpoint, channels: Mapping[str, Any]
 ) -> dict[str, Any]:
-    """Return the values of the channels that checkpoints hold as changes since an earlier one, as the graph's own channels make them."""
+    """Return the values of the channels that checkpoints hold as changes since an earlier one, as the graph's own
+    channels make them.
+    """
     names = {name for name, channel in channels.items() if type(channel).__name__ == _DELTA}
     written = names & checkpoint["channel_versions"].keys()
     if not written:

@@ -182,17 +182,19 @@ def cluster(name: str, *, shards: int = 1) -> Form:
 
 
 def choosing_everywhere(statement: str) -> str:
-    """Return a view over spans that chooses among the rows of every span, not only where one is known to have come again.
+    """Return a view over spans that chooses among the rows of every span, not only where one is known to have come
+    again.
 
-    That is known only where an insert sees whatever was stored before it: of several collectors two may insert at the same
-    time, and one replica may lag behind another.
+    That is known only where an insert sees whatever was stored before it: of several collectors two may insert at the
+    same time, and one replica may lag behind another.
     """
     return statement.replace(_LIES_ONCE, "false").replace(_LIES_AGAIN, "true")
 
 
 def _laid_out(statement: str) -> str:
-    """Return a canonical table as it is laid out anew elsewhere: a question about one run reads one small granule, and every
-    reading of a span is kept."""
+    """Return a canonical table as it is laid out anew elsewhere: a question about one run reads one small granule, and
+    every reading of a span is kept.
+    """
     if not _CANONICAL.search(statement):
         return statement
     statement = statement.replace(*_EACH_READING)

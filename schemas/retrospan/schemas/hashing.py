@@ -32,8 +32,10 @@ def canonical_text(value: object) -> str:
 
 
 def is_canonical(value: object, text: str) -> bool:
-    """Tell of the commonest kinds of values whether their JSON, without white space, is already the canonical one: texts, and
-    objects of texts and whole numbers whose keys are in order. Of others, and of text beyond ASCII, it tells nothing."""
+    """Tell of the commonest kinds of values whether their JSON, without white space, is already the canonical one:
+    texts, and objects of texts and whole numbers whose keys are in order. Of others, and of text beyond ASCII, it tells
+    nothing.
+    """
     if not text.isascii() or "\\u" in text:
         return False
     if type(value) is dict:
@@ -67,7 +69,9 @@ def hash_of(value: object) -> str:
 
 
 def hash_of_texts(value: object) -> str:
-    """Return what `hash_of` does of a value that holds nothing but texts and None in lists and objects, every key ASCII."""
+    """Return what `hash_of` does of a value that holds nothing but texts and None in lists and objects, every key
+    ASCII.
+    """
     return sha256(_bytes_of(_ENCODE(value))).hexdigest()[:32]
 
 

@@ -1,4 +1,6 @@
-"""JSON text of values, by an encoder that is made once: `json.dumps` makes one for each value, which costs as much again."""
+"""JSON text of values, by an encoder that is made once: `json.dumps` makes one for each value, which costs as much
+again.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""A value with a part of it replaced: of mappings, lists, dataclasses and models, without a change to the old one. Pure."""
+"""A value with a part of it replaced: of mappings, lists, dataclasses and models, without a change to the old one.
+Pure.
+"""
 
 from __future__ import annotations
 

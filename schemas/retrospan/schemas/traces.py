@@ -1,4 +1,5 @@
-"""The canonical rows of traces, whatever runs their spans are of: each class mirrors one `canon_*` table, column for column.
+"""The canonical rows of traces, whatever runs their spans are of: each class mirrors one `canon_*` table, column for
+column.
 
 Conventions are those of `retrospan.schemas.canonical`: times are Unix nanoseconds.
 """

@@ -48,7 +48,8 @@ def expect_varint(data: Buffer, at: int, end: int) -> tuple[int, int]:
 
 
 def fields(data: Buffer, at: int = 0, end: int = -1) -> Iterator[tuple[int, int, int, int, int]]:
-    """Yield the fields of the message in `data[at:end]`, in order: number, wire type, where the field, its content, and both end.
+    """Yield the fields of the message in `data[at:end]`, in order: number, wire type, where the field, its content, and
+    both end.
 
     Raises NotAMessage, once it comes to what is not a field.
     """

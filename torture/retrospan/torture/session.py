@@ -28,7 +28,8 @@ from retrospan.torture.victim import Victim
 
 EXPORTERS = 8
 _SETTLE_SECONDS = 120.0
-#: So long nothing may be loaded and nothing interpreted while there is something to do: how fast it goes is the machine's.
+#: So long nothing may be loaded and nothing interpreted while there is something to do: how fast it goes is the
+#: machine's.
 _STUCK_SECONDS = 300.0
 #: A kill comes within these many seconds: of the start for some, of being ready for the others.
 _DURING_START_SHARE, _DURING_START_SECONDS, _AFTER_READY_SECONDS = 0.2, 1.5, 2.5

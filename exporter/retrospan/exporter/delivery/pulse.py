@@ -46,8 +46,10 @@ class Pulse:
             self._open.add(span_id)
 
     def ended(self, span_id: int) -> bool:
-        """Note that a span is not open any more; return whether that is for this process to say. A child that leaves a block
-        which it was forked in ends the span of that, and so will the process that began it, as long as it is there."""
+        """Note that a span is not open any more; return whether that is for this process to say. A child that leaves a
+        block which it was forked in ends the span of that, and so will the process that began it, as long as it is
+        there.
+        """
         self._open.discard(span_id)
         began = self._inherited.get(span_id)
         return began is None or not is_there(began, is_parent=began == self._parent)

@@ -1,4 +1,6 @@
-"""`deterministic()`: what a block of plain code draws from outside is recorded with its run, and given back when the run is replayed."""
+"""`deterministic()`: what a block of plain code draws from outside is recorded with its run, and given back when the
+run is replayed.
+"""
 
 from __future__ import annotations
 
@@ -47,9 +49,10 @@ def deterministic(
 ) -> Deterministic:
     """Record what the program's own code draws in a block: `with deterministic(): …`.
 
-    It goes on the current span, or on one of its own where there is none. Clocks (`time.time`, `time.monotonic` and their `_ns`), `uuid.uuid4` and
-    `uuid.uuid1` are recorded value by value; the functions of the module `random` draw from a seed that is recorded. In a replay of the run the
-    values are given back. Installed packages draw as always. It never raises into the block.
+    It goes on the current span, or on one of its own where there is none. Clocks (`time.time`, `time.monotonic` and
+    their `_ns`), `uuid.uuid4` and `uuid.uuid1` are recorded value by value; the functions of the module `random` draw
+    from a seed that is recorded. In a replay of the run the values are given back. Installed packages draw as always.
+    It never raises into the block.
 
     Args:
         clock: Whether clocks are recorded.

@@ -1,6 +1,7 @@
 """What a program drew from outside, place by place: clocks, ids, random bytes; and the seed of its random numbers.
 
-One `Draws` takes them down while a run is recorded, or gives them back while it is replayed. Standard library only, safe for threads.
+One `Draws` takes them down while a run is recorded, or gives them back while it is replayed. Standard library only,
+safe for threads.
 """
 
 from __future__ import annotations
@@ -44,7 +45,9 @@ class Draws:
     def draw(
         self, place: str, real: Callable[[], Any], told: Callable[[Any], Any], back: Callable[[Any], Any]
     ) -> Any:
-        """Return a value: the recorded one if there is one, else a real one; `told` makes JSON of it, `back` a value of JSON."""
+        """Return a value: the recorded one if there is one, else a real one; `told` makes JSON of it, `back` a value of
+        JSON.
+        """
         given = self._given
         if given is not None:
             with self._lock:
@@ -94,7 +97,9 @@ class Draws:
         return True
 
     def _note(self, place: str, how: str, why: str, order: str | None = None) -> None:
-        """Note how a place is known: once unknown it stays so, and so is one that several threads come to, for their order is."""
+        """Note how a place is known: once unknown it stays so, and so is one that several threads come to, for their
+        order is.
+        """
         key = order or place
         with self._lock:
             first = self._threads.setdefault(key, get_ident())

@@ -52,7 +52,9 @@ class _Limit:
 
 
 def limit_values(limit_bytes: int) -> None:
-    """Set how many bytes of JSON one recorded value may have; at least 1024. `RETROSPAN_VALUE_LIMIT_BYTES` does the same."""
+    """Set how many bytes of JSON one recorded value may have; at least 1024. `RETROSPAN_VALUE_LIMIT_BYTES` does the
+    same.
+    """
     _Limit.bytes = max(limit_bytes, 1024)
 
 

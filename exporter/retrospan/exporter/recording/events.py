@@ -1,8 +1,8 @@
 """Events: what was decided, learned, relied on, produced, saved, forgotten, approved.
 
-Each is an event on the span that is current, and is sent at once where `instrument()` delivers the span. Without a current span, but with a provider, the event gets its
-own span, so statements outside any block are not lost. Nothing raises; each returns what the program may want
-to keep.
+Each is an event on the span that is current, and is sent at once where `instrument()` delivers the span. Without a
+current span, but with a provider, the event gets its own span, so statements outside any block are not lost. Nothing
+raises; each returns what the program may want to keep.
 """
 
 from __future__ import annotations

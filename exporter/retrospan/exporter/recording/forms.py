@@ -160,8 +160,10 @@ class _Room:
 
 
 def walked(value: object, most_containers: int = MOST_CONTAINERS) -> object:
-    """Return a value as JSON values throughout; slower than `opened`, and never fails: cycles, depth, and what is beyond so
-    many containers, are described. Objects that hold each other in every direction have more ways than can be walked."""
+    """Return a value as JSON values throughout; slower than `opened`, and never fails: cycles, depth, and what is
+    beyond so many containers, are described. Objects that hold each other in every direction have more ways than can be
+    walked.
+    """
     try:
         return _walk(value, (), 0, _Room(most_containers))
     except RecursionError:

@@ -1,4 +1,5 @@
-"""Which run and which task step the program is in: carried by the OpenTelemetry context and, between processes, by baggage.
+"""Which run and which task step the program is in: carried by the OpenTelemetry context and, between processes, by
+baggage.
 
 OpenTelemetry passes the context to asyncio tasks automatically. Threads and processes get it from a *carrier*, a dict
 of text that one side creates and the other joins; its names are those of environment variables, so that it can be
@@ -98,7 +99,8 @@ def new_run_id() -> str:
 
 @guest(dict[str, str]())
 def carrier() -> dict[str, str]:
-    """Return the current span, run and origin as text, for a child process (`env={**os.environ, **carrier()}`) or a thread.
+    """Return the current span, run and origin as text, for a child process (`env={**os.environ, **carrier()}`) or a
+    thread.
 
     The names are `TRACEPARENT`, `TRACESTATE` and `BAGGAGE`. Empty where nothing is being recorded.
     """

@@ -1,4 +1,6 @@
-"""A model is really asked, by us and not by the agent's client: so that what it answers can be recorded, whichever client that is."""
+"""A model is really asked, by us and not by the agent's client: so that what it answers can be recorded, whichever
+client that is.
+"""
 
 from __future__ import annotations
 

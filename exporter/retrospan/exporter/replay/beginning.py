@@ -36,8 +36,8 @@ class Beginning:
 def initial_state(default: State, make: Callable[[dict[str, Any]], State] | None = None) -> State:
     """Return the state that the agent begins with: `default`, or in a fork that changes it, the state at its step.
 
-    A recorded state is JSON; `make` makes the program's own object of it. For dicts, dataclasses and pydantic models it is
-    not needed. What the agent did before that step is not asked for again.
+    A recorded state is JSON; `make` makes the program's own object of it. For dicts, dataclasses and pydantic models it
+    is not needed. What the agent did before that step is not asked for again.
 
     Raises ConfigError in such a fork if nothing says how to make the state.
     """
@@ -64,8 +64,8 @@ def _maker(default: State) -> Callable[[dict[str, Any]], State]:
 def beginning(runs: Sequence[RunRecord], step: int, changes: Mapping[str, object]) -> Beginning:
     """Return the state of a run at a step with changes: values by paths of keys with dots between them.
 
-    Raises ConfigError: the run is not alone, has no states, none that is known at the step, no such key, or one whose value is
-    not on record.
+    Raises ConfigError: the run is not alone, has no states, none that is known at the step, no such key, or one whose
+    value is not on record.
     """
     if len(runs) != 1:
         raise ConfigError(

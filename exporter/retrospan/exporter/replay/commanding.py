@@ -40,8 +40,8 @@ def run_command(
     environ: Mapping[str, str] | None = None,
     output: int | IO[bytes] | None = None,
 ) -> Ran:
-    """Run a command with a bundle, or a file of one, in its interpreter. `how` holds arguments of `replay`, and under `thread` what `threads`
-    reads; `output` is where the command prints.
+    """Run a command with a bundle, or a file of one, in its interpreter. `how` holds arguments of `replay`, and under
+    `thread` what `threads` reads; `output` is where the command prints.
 
     Raises PermanentError if it cannot be started, if no interpreter began the replay, or if the bundle is damaged.
     """

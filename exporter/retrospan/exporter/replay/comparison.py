@@ -18,7 +18,9 @@ class Compared(NamedTuple):
 
 
 def compared(form: Form, call: ModelCall, body: bytes) -> Compared | None:
-    """Compare an answer with the recorded one; None if that cannot be told, as of a stream or of an answer that is not on record."""
+    """Compare an answer with the recorded one; None if that cannot be told, as of a stream or of an answer that is not
+    on record.
+    """
     try:
         found = json.loads(body)
         if not isinstance(found, dict) or not call.answer:

@@ -1,4 +1,6 @@
-"""What hooks tell of a request that a client is about to send, and of a tool that is about to run; and what they have to do instead."""
+"""What hooks tell of a request that a client is about to send, and of a tool that is about to run; and what they have
+to do instead.
+"""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
 """Keeps a replayed agent in: connections, names of hosts and processes are refused, with the name of who wanted them.
 
-The interpreter tells an audit hook of each of these before it happens, whoever asks. A hook cannot be taken away again: it is added once, and
-does nothing while no replay is under way. What opens connections in C, without the interpreter's sockets, is not seen: gRPC is
-refused by a hook of its own (`transports.grpc`), and uvloop asks (`transports.uvloop`).
+The interpreter tells an audit hook of each of these before it happens, whoever asks. A hook cannot be taken away again:
+it is added once, and does nothing while no replay is under way. What opens connections in C, without the interpreter's
+sockets, is not seen: gRPC is refused by a hook of its own (`transports.grpc`), and uvloop asks (`transports.uvloop`).
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Clients that run tools themselves and ask the model again, all within one call of the program: whether one asks now.
 
-What instruments such a call from outside makes one span of all its requests, and may tell of the last answer alone. Then the record
-looks like that of a model that answered at once.
+What instruments such a call from outside makes one span of all its requests, and may tell of the last answer alone.
+Then the record looks like that of a model that answered at once.
 """
 
 from __future__ import annotations
@@ -10,8 +10,8 @@ import sys
 from types import FrameType
 from typing import Any
 
-#: The module of such a client, what only its loop has among its variables, and what holds the tools that it runs: newer ones ask for these
-#: before the request, older ones after the first.
+#: The module of such a client, what only its loop has among its variables, and what holds the tools that it runs: newer
+#: ones ask for these before the request, older ones after the first.
 _MODULE = "google.genai.models"
 _COUNT, _FUNCTIONS, _CONFIG = "remaining_remote_calls_afc", "function_map", "parsed_config"
 

@@ -1,4 +1,6 @@
-"""The record of a run that is replayed and goes another way: what was answered from the old record, and what was really asked."""
+"""The record of a run that is replayed and goes another way: what was answered from the old record, and what was really
+asked.
+"""
 
 from __future__ import annotations
 
@@ -171,7 +173,9 @@ def _text(messages: Sequence[Message] | None) -> str | None:
 
 
 def _asked_by(calls: Sequence[Call]) -> list[Call]:
-    """Return the calls, those of tools with the model call that asked for them: by the id that it gave, else by what it asked for."""
+    """Return the calls, those of tools with the model call that asked for them: by the id that it gave, else by what it
+    asked for.
+    """
     offered, found = list[tuple[int, str | None, str]](), list[Call]()
     for call in calls:
         if isinstance(call, ModelCall):

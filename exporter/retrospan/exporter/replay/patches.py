@@ -1,4 +1,6 @@
-"""Functions of clients and frameworks that a replay puts itself around. Each stays in place, and does nothing without a replay under way."""
+"""Functions of clients and frameworks that a replay puts itself around. Each stays in place, and does nothing without a
+replay under way.
+"""
 
 from __future__ import annotations
 

@@ -55,7 +55,9 @@ class Replayed:
         return [*([] if is_same else report.lines()), *self._unmet]
 
     def update(self) -> tuple[list[str], list[str]]:
-        """Put what the agent did now in the place of the golden run; return what changed, and why nothing could be put there."""
+        """Put what the agent did now in the place of the golden run; return what changed, and why nothing could be put
+        there.
+        """
         from retrospan.schemas.bundle.changes import changes
         from retrospan.schemas.bundle.form import Bundle
         from retrospan.schemas.bundle.golden import write_golden

@@ -239,11 +239,14 @@ class Unmade(NamedTuple):
 def unmade(
     models: ModelRecord, tools: ToolRecord, seen: AbstractSet[str], may_run: AbstractSet[str]
 ) -> Unmade:
-    """Return what is left of a record; `seen` are tools of which calls came to a boundary, `may_run` those that may run."""
+    """Return what is left of a record; `seen` are tools of which calls came to a boundary, `may_run` those that may
+    run.
+    """
     missing = tools.names - seen
     left = [call for call in map(tools.calls.__getitem__, tools.left()) if call.name not in missing]
     told_of = models.told_of() if left else frozenset[str]()
-    # The agent told the model what came of it: its framework made an end of the call before the boundary, as of wrong arguments.
+    # The agent told the model what came of it: its framework made an end of the call before the boundary, as of wrong
+    # arguments.
     unseen = missing | {call.name for call in left if call.call_id in told_of}
     return Unmade(
         [models.calls[place] for place in models.left()],

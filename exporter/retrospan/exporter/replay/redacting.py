@@ -17,7 +17,9 @@ _OF_MODELS, _OF_TOOLS = ("system", "messages", "tools", "answer"), ("arguments",
 
 
 def redactor(choice: str) -> Redact | None:
-    """Return what takes out what a redaction takes out: `off` (None), `secrets`, `all` or a TOML file. Raises ConfigError."""
+    """Return what takes out what a redaction takes out: `off` (None), `secrets`, `all` or a TOML file. Raises
+    ConfigError.
+    """
     if choice == "off":
         return None
     from retrospan.exporter.delivery.cleaning import chosen_rules
@@ -53,7 +55,9 @@ def _as_it_was(value: Json, before: Json) -> Json:
 
 
 def rules_of(run: RunRecord) -> str:
-    """Return which redaction a run looks like: `all` if something about persons was taken out of it, `off` if it holds secrets, else `secrets`."""
+    """Return which redaction a run looks like: `all` if something about persons was taken out of it, `off` if it holds
+    secrets, else `secrets`.
+    """
     from retrospan.schemas.redaction.builtin import PERSONAL
 
     text = json.dumps(

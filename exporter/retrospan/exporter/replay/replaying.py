@@ -1,7 +1,7 @@
 """A replay under way: what answers each model call and each tool call, and what came of it.
 
-Hooks ask it for every request that a client is about to send, and for every tool that is about to run. The first miss ends the replay: whatever is asked
-after it gets the same miss, so that an agent that catches errors does not go on in another world than the recorded one.
+Hooks ask it for every request that a client is about to send, and for every tool that is about to run. The first miss
+ends the replay: all later calls get the same miss, so that an agent that catches errors does not leave the record.
 """
 
 from __future__ import annotations
@@ -254,7 +254,7 @@ class Replaying:
         return Live(rewritten(form, asked.body, edits) if edits.of_requests else None)
 
     def next_draws(self) -> Mapping[str, Json]:
-        """Return what the next block under `deterministic()` drew when the run was recorded; nothing where there was none."""
+        """Return what the next `deterministic()` block drew in the recorded run; nothing if there was none."""
         with self._lock:
             return self._draws.pop(0) if self._draws else {}
 
@@ -365,7 +365,7 @@ class Replaying:
         return None
 
     def runs(self, wanted: Wanted) -> None:
-        """Note a call of a tool that is the program's own code, such as one that hands over to another agent: it runs in any case.
+        """Note a call of a tool that is the program's own code, such as a handover to an agent: it runs in any case.
 
         Raises ReplayMiss: the record holds calls of it, but not this one.
         """

@@ -33,7 +33,9 @@ class Report:
     results: list[int] = field(default_factory=list[int])
     """The same of tool calls."""
     unseen: frozenset[str] = frozenset()
-    """Recorded tools of which calls came to no boundary: the agent ran them itself, its framework refused them, or nobody called them."""
+    """Recorded tools of which calls came to no boundary: the agent ran them itself, its framework refused them, or
+    nobody called them.
+    """
     let_run: frozenset[str] = frozenset()
     """Tools that were named as such that may run, and that ran, or may have."""
     places: Mapping[str, str] = field(default_factory=dict[str, str])
@@ -45,7 +47,9 @@ class Report:
     differences: list[str] = field(default_factory=list[str])
     """In the mode shadow: where an answer of today differs from the recorded one, or a request has no counterpart."""
     not_compared: int = 0
-    """In the mode shadow: recorded calls that were asked, and whose answer of today was not held against the recorded one."""
+    """In the mode shadow: recorded calls that were asked, and whose answer of today was not held against the recorded
+    one.
+    """
     refused: list[Refused] = field(default_factory=list[Refused])
     kept_back: int = 0
     """Requests with telemetry that were not sent."""
@@ -57,7 +61,9 @@ class Report:
     looping: str = ""
     """A client that runs tools itself and asks again, whose requests were answered."""
     unlooped: list[int] = field(default_factory=list[int])
-    """Numbers of the model calls that were given to it and asked for no tool, and of which the record may tell the last answer alone."""
+    """Numbers of the model calls that were given to it and asked for no tool, and of which the record may tell the last
+    answer alone.
+    """
     tells_loops: bool = False
     """Whether the record tells such a client's requests one by one: it holds an answer to one that asked for a tool."""
     left: int = 0
@@ -114,9 +120,9 @@ class Report:
     def verdict(self) -> Verdict:
         """`parts` where the agent left the record, `prefix` where it stopped before the end, else `identical`.
 
-        `identical_outside_tools` where recorded tools came to no boundary, so that nobody knows whether and how they were called, or where
-        nobody knows whether the record leaves calls of tools out.
-        `live` where calls went out, or it began with a state that was changed: then there is nothing to be the same as.
+        `identical_outside_tools` where recorded tools came to no boundary, so that nobody knows whether and how they
+        were called, or where nobody knows whether the record leaves calls of tools out. `live` where calls went out, or
+        it began with a state that was changed: then there is nothing to be the same as.
         """
         self.settle()
         if self.missed:

@@ -69,7 +69,9 @@ class Replay:
         current.end()
 
     def new_run(self) -> RunRecord:
-        """Return the record of what the agent did now, in the mode update. Raises ConfigError in any other, and for several runs."""
+        """Return the record of what the agent did now, in the mode update. Raises ConfigError in any other, and for
+        several runs.
+        """
         if self.replaying.conditions.mode != "update" or len(self._runs) != 1:
             raise ConfigError("a new record is made in the mode 'update', of one run.")
         return self.replaying.new_run(self._runs[0])

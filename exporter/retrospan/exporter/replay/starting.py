@@ -29,7 +29,8 @@ def variables(
 ) -> dict[str, str]:
     """Return the variables by which the interpreters of a command begin a replay.
 
-    `how` holds the arguments of `replay`, with `source` and `edits` as they are; `report` is the file that the report is written to.
+    `how` holds the arguments of `replay`, with `source` and `edits` as they are; `report` is the file that the report
+    is written to.
     """
     edits = cast("Edits | None", how.get("edits"))
     told = {
@@ -136,7 +137,9 @@ def _put(report: Path, found: Mapping[str, object]) -> None:
 
 
 def read_report(report: Path) -> tuple[dict[str, object], Sequence[str]] | None:
-    """Return the report and its lines; None where no interpreter wrote one. Raises PermanentError where one could not begin the replay."""
+    """Return the report and its lines; None where no interpreter wrote one. Raises PermanentError where one could not
+    begin the replay.
+    """
     try:
         found = cast("dict[str, Any]", json.loads(report.read_text(encoding="utf-8")))
     except FileNotFoundError:

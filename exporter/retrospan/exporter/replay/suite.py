@@ -1,4 +1,6 @@
-"""Runs replayed each in a process of its own, several at a time: the agent did what is on record, something else, or it could not be told."""
+"""Runs replayed each in a process of its own, several at a time: the agent did what is on record, something else, or it
+could not be told.
+"""
 
 from __future__ import annotations
 
@@ -24,8 +26,8 @@ Came = TypeVar("Came")
 class Verdict:
     """What came of a run.
 
-    `same_outside_tools`: recorded tools came to no boundary, so that it is not known whether they did the same. `trouble`: the agent came to no
-    call at all, so that nothing is known of what it does.
+    `same_outside_tools`: recorded tools came to no boundary, so that it is not known whether they did the same.
+    `trouble`: the agent came to no call at all, so that nothing is known of what it does.
     """
 
     run_id: str
@@ -42,7 +44,9 @@ def replay_run(
     how: Mapping[str, object],
     output: int | IO[bytes] | None = DEVNULL,
 ) -> Verdict:
-    """Replay one run of a bundle, or of a file of one, strictly with a command, in which the words {question} and {run_id} stand for those of the run."""
+    """Replay one run of a bundle, or of a file of one, strictly with a command, in which the words {question} and
+    {run_id} stand for those of the run.
+    """
     if isinstance(source, Bundle):
         source = Bundle(made_by=source.made_by, rules=source.rules, runs=(run,))
     told = {**how, "mode": "strict", "until": None, "run": run.run_id}
@@ -96,7 +100,8 @@ def update_run(run: RunRecord, file: Path, command: Sequence[str], how: Mapping[
 def several(replays: Sequence[Callable[[], Came]], jobs: int) -> Generator[Came]:
     """Do replays, so many at a time, and yield what came of each in the order given.
 
-    Whoever stops early closes the generator: what was not begun is not done then. An error of a replay is raised in its turn.
+    Whoever stops early closes the generator: what was not begun is not done then. An error of a replay is raised in its
+    turn.
     """
     # Threads: each waits for a process.
     with ThreadPoolExecutor(max(1, min(jobs, len(replays)))) as pool:

@@ -1,7 +1,9 @@
-"""A fork that changes the state of a graph of LangGraph: its first invocation goes on from the checkpoint before the step.
+"""A fork that changes the state of a graph of LangGraph: its first invocation goes on from the checkpoint before the
+step.
 
-The program is as it is: it invokes its graph with an input, and the graph begins with what was restored, in memory. What makes a
-saver of records is named by whoever starts the fork (`module:function`), since it needs LangGraph, and is not part of the exporter.
+The program is as it is: it invokes its graph with an input, and the graph begins with what was restored, in memory.
+What makes a saver of records is named by whoever starts the fork (`module:function`), since it needs LangGraph, and is
+not part of the exporter.
 """
 
 from __future__ import annotations
@@ -84,7 +86,9 @@ class _Beginning:
         return (input, config) if given is None else (None, given)
 
     def _given(self, graph: Any, config: Mapping[str, Any]) -> dict[str, Any] | None:
-        """Return the configuration to go on with; None for a graph that is not meant, or when the state was given already."""
+        """Return the configuration to go on with; None for a graph that is not meant, or when the state was given
+        already.
+        """
         place = cast("dict[str, Any]", config.get("configurable") or {})
         replaying = self._replaying
         if current() is not replaying or replaying.report.state_to or _INNER in place:

@@ -63,7 +63,9 @@ class Updating:
 
 
 def _unstreamed(body: bytes) -> bytes:
-    """Return what came as AWS's event stream as it comes whole. Raises ValueError and others for a stream that broke off."""
+    """Return what came as AWS's event stream as it comes whole. Raises ValueError and others for a stream that broke
+    off.
+    """
     # Here: only Bedrock streams so.
     from retrospan.exporter.replay.wire.event_stream import whole_answer
 

@@ -125,7 +125,8 @@ class FairExecutor(Executor):
                 thread.join()
 
     def end(self, deadline: float) -> bool:
-        """Accept no more work, and wait for what there is until a time of the monotonic clock; return whether all is done.
+        """Accept no more work, and wait for what there is until a time of the monotonic clock; return whether all is
+        done.
 
         What is not done by then goes on as long as the process does.
         """

@@ -1,10 +1,12 @@
-"""`python -m retrospan.ingest.bundle.sql_engine`: answers statements over the rows of runs, in a process that ends with them.
+"""`python -m retrospan.ingest.bundle.sql_engine`: answers statements over the rows of runs, in a process that ends with
+them.
 
-Reads a JSON object from standard input: `columns` (by view) and `runs`, each with its `run_id`, `rows` (by view) and `statements`. Writes a list
-for each run: for each statement what came, `{"rows": [[…], …]}` or `{"error": text}`. Ends with 3 where no engine is installed.
+Reads a JSON object from standard input: `columns` (by view) and `runs`, each with its `run_id`, `rows` (by view) and
+`statements`. Writes a list for each run: for each statement what came, `{"rows": [[…], …]}` or `{"error": text}`. Ends
+with 3 where no engine is installed.
 
-A statement may come from somebody else's golden run: as on a collector's port each passes the guard, so that it reads no file,
-asks no other machine and writes nothing.
+A statement may come from somebody else's golden run: as on a collector's port each passes the guard, so that it reads
+no file, asks no other machine and writes nothing.
 """
 
 from __future__ import annotations

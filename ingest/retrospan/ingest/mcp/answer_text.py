@@ -1,4 +1,5 @@
-"""A command's output as the answer of a tool: quoted line by line, and cut with a note of the call that continues it. Pure.
+"""A command's output as the answer of a tool: quoted line by line, and cut with a note of the call that continues it.
+Pure.
 
 The lines contain text of agents, tools and users. A mark at the head of each line cannot be closed from inside, as a
 fence around all of them could.

@@ -1,5 +1,6 @@
-"""Runs a command of `retrospan` in a process of its own: the answers of two callers never share memory, and a token is only
-in the environment of the process that may use it."""
+"""Runs a command of `retrospan` in a process of its own: the answers of two callers never share memory, and a token is
+only in the environment of the process that may use it.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""What the HTTP server checks before a request reaches the tools: its Host and Origin, and whether the client still waits."""
+"""What the HTTP server checks before a request reaches the tools: its Host and Origin, and whether the client still
+waits.
+"""
 
 from __future__ import annotations
 

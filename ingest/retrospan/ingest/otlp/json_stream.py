@@ -34,8 +34,9 @@ _scan: Any = json.JSONDecoder().scan_once  # type: ignore[attr-defined, unused-i
 
 
 class Large:
-    """A value that is larger than the window, or was asked for so. To be gone through at once, or skipped: nothing behind it can be read
-    before."""
+    """A value that is larger than the window, or was asked for so. To be gone through at once, or skipped: nothing
+    behind it can be read before.
+    """
 
     __slots__ = ("_mark", "kind", "reader")
 

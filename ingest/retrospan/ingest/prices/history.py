@@ -1,4 +1,6 @@
-"""Which price tables were in force when: a request is priced by those of its day, even if it is interpreted again. Pure."""
+"""Which price tables were in force when: a request is priced by those of its day, even if it is interpreted again.
+Pure.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +21,9 @@ _HISTORIES_KEPT = 4
 
 @dataclass(frozen=True, slots=True)
 class PriceHistory:
-    """Price tables by the Unix nanoseconds from which they are in force, ascending. Those of one time: the first counts."""
+    """Price tables by the Unix nanoseconds from which they are in force, ascending. Those of one time: the first
+    counts.
+    """
 
     adopted: tuple[tuple[int, tuple[PriceTable, ...]], ...] = ()
 

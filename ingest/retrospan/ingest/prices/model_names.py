@@ -38,7 +38,8 @@ _PROVIDERS = {
     "anthropic.messages": "anthropic",
 }
 
-#: What names the day or the version of a model and not another model. `-0613` is not: such models had prices of their own.
+#: What names the day or the version of a model and not another model. `-0613` is not: such models had prices of their
+#: own.
 _DATE = re.compile(r"(?:[-@]\d{4}-\d{2}-\d{2}|[-@]\d{8}|[-@:]latest)(?:-v\d+)?(?::\d+)?$")
 #: `openai:gpt-5`; `ft:gpt-4o:acme` is a model of one's own, with prices of its own.
 _NAMED_BEFORE_COLON = re.compile(

@@ -1,8 +1,8 @@
 """`/health`: whether the collector keeps its promises, in one word and the reasons for it.
 
 `failing`: nothing new is accepted, what is accepted is no longer loaded, nothing is answered, or rows that were loaded
-are gone, so that answers lack them. `degraded`: it works, and something was lost, refused or left aside that a person should look at.
-`ok`: neither.
+are gone, so that answers lack them. `degraded`: it works, and something was lost, refused or left aside that a person
+should look at. `ok`: neither.
 """
 
 from __future__ import annotations

@@ -1,4 +1,6 @@
-"""The archive that a bundle is: its members, each held against its digest, and its head. What runs are is not known here."""
+"""The archive that a bundle is: its members, each held against its digest, and its head. What runs are is not known
+here.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +18,8 @@ from retrospan.schemas.bundle.fields import Fields, parse
 from retrospan.schemas.errors import BundleDamaged, BundleTooNew, NotABundle, NotFound, PermanentError
 
 FORMAT, VERSION = "retrospan bundle", 1
-#: Bytes of all members together, and how many times the file they may be where they are more than so many: a small archive can hold anything.
+#: Bytes of all members together, and how many times the file they may be where they are more than so many: a small
+#: archive can hold anything.
 MOST_BYTES = 4 << 30
 _MOST_TIMES, _ALWAYS = 200, 256 << 20
 HEAD, DIGESTS = "bundle.json", "digests.json"

@@ -1,7 +1,7 @@
 """Requests in the form in which they are compared, and their keys.
 
-A record may not hold everything that was asked. What it does not hold is not compared: the key of a live request is made for what a recorded
-one holds.
+A record may not hold everything that was asked. What it does not hold is not compared: the key of a live request is
+made for what a recorded one holds.
 """
 
 from __future__ import annotations
@@ -37,7 +37,8 @@ _MOST_TOOLS = 256
 class Held(NamedTuple):
     """What of a request the record holds, and can be compared therefore.
 
-    `model_day` is the day in the recorded model's name: a name without one means any, and records often have the name of what answered.
+    `model_day` is the day in the recorded model's name: a name without one means any, and records often have the name
+    of what answered.
     """
 
     model: bool
@@ -203,7 +204,9 @@ class Canonicalizer:
         messages: Iterable[Message] | None = None,
         tools: Iterable[Json] | None = None,
     ) -> CanonicalRequest:
-        """Return a request without noise, live or recorded. Messages are in the parts format; system messages may be in both lists."""
+        """Return a request without noise, live or recorded. Messages are in the parts format; system messages may be in
+        both lists.
+        """
         conversation = None
         if messages is not None or system is not None:
             # Together: ids are named by their order, and texts beside each other are one.

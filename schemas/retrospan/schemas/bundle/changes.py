@@ -14,7 +14,8 @@ _LINES, _SHOWN = 40, 100
 
 
 def changes(before: RunRecord, now: RunRecord) -> list[str]:
-    """Return a line for each call that came (+), went (-) or is another one (~), and for another answer; none if nothing changed.
+    """Return a line for each call that came (+), went (-) or is another one (~), and for another answer; none if
+    nothing changed.
 
     A change is told where it is seen first: what a model was told stays in what it is asked after that.
     """

@@ -18,7 +18,9 @@ from retrospan.schemas.bundle.form import Call, CallError, ModelCall, RunRecord,
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """`identical`, `prefix` (one ends before the other, and did the same until then) or `parts`, at a step and because of a field."""
+    """`identical`, `prefix` (one ends before the other, and did the same until then) or `parts`, at a step and because
+    of a field.
+    """
 
     verdict: Literal["identical", "prefix", "parts"]
     step: int | None = None

@@ -29,7 +29,8 @@ _LISTS = ("calls", "states", "checkpoints", "draws", "checkpoint_records")
 
 
 def write_bundle(path: str | os.PathLike[str], bundle: Bundle) -> None:
-    """Write a bundle; equal bundles give equal bytes. The file is there whole or not at all, and only its owner may read it.
+    """Write a bundle; equal bundles give equal bytes. The file is there whole or not at all, and only its owner may
+    read it.
 
     Raises PermanentError if it cannot be written.
     """

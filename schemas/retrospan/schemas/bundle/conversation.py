@@ -1,7 +1,7 @@
 """When two lists of messages are the same: as one conversation, in a form in which equal meaning is equal text.
 
-docs/bundles.md states the rules. A request mostly holds what the one before held, and a little more: a conversation goes on from where another one
-ended, and that one stays as it is.
+docs/bundles.md states the rules. A request mostly holds what the one before held, and a little more: a conversation
+goes on from where another one ended, and that one stays as it is.
 """
 
 from __future__ import annotations
@@ -75,8 +75,9 @@ def _is_beginning(earlier: list[Message], given: list[Message]) -> bool:
 class Conversation:
     """The parts of the system messages at the head, and the messages after them.
 
-    Neighbours of one role are one message; each response of a tool is a message of its own, and those beside each other are in the order of the calls
-    that they answer; texts beside each other are one text. Ids of calls are named by the order in which they first appear: id:1, id:2 and so on.
+    Neighbours of one role are one message; each response of a tool is a message of its own, and those beside each other
+    are in the order of the calls that they answer; texts beside each other are one text. Ids of calls are named by the
+    order in which they first appear: id:1, id:2 and so on.
     """
 
     def __init__(self, messages: Iterable[Message] = ()) -> None:
@@ -84,7 +85,8 @@ class Conversation:
         self.messages = list[dict[str, Json]]()
         self._ids = dict[str, str]()
         self._is_nameless = False
-        # The hash of the messages that no further one can change: all before the last, and before the responses at the end.
+        # The hash of the messages that no further one can change: all before the last, and before the responses at the
+        # end.
         self._hash = sha256(b'{"messages":[')
         self._hashed = 0
         self._add(messages)
@@ -109,7 +111,9 @@ class Conversation:
         return other
 
     def key(self, others: bytes) -> str:
-        """Return the SHA-256, as hex digits, of a request of these messages: `others` is its canonical JSON from behind the list of messages."""
+        """Return the SHA-256, as hex digits, of a request of these messages: `others` is its canonical JSON from behind
+        the list of messages.
+        """
         found = self._hash.copy()
         for place in range(self._hashed, len(self.messages)):
             found.update(_as_item(self.messages[place], first=place == 0))

@@ -1,4 +1,6 @@
-"""Where two requests part: the first field that differs, with both values, and the recorded call that a live one is nearest to."""
+"""Where two requests part: the first field that differs, with both values, and the recorded call that a live one is
+nearest to.
+"""
 
 from __future__ import annotations
 

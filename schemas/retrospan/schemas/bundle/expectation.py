@@ -28,7 +28,9 @@ def check_expectation(text: str) -> None:
 
 
 def unmet(text: str, run: RunRecord) -> str | None:
-    """Return what a run does instead of what is expected, None if it does that. Raises ValueError if this is not an expectation."""
+    """Return what a run does instead of what is expected, None if it does that. Raises ValueError if this is not an
+    expectation.
+    """
     said = text.strip()
     calls = [call for call in run.tool_calls() if call.executed is not False]
     if found := _TOOLS.fullmatch(said):

@@ -29,7 +29,8 @@ class CallError:
 class ModelCall:
     """One request to a model and its answer.
 
-    None is unknown: what is not on record is not compared. `reason` is '' or why the call cannot be answered from the record.
+    None is unknown: what is not on record is not compared. `reason` is '' or why the call cannot be answered from the
+    record.
     """
 
     n: int
@@ -52,8 +53,9 @@ class ModelCall:
     usage: Mapping[str, int] = field(default_factory=dict[str, int])
     streamed: bool | None = None
     tells_rounds: bool | None = None
-    """True where the record tells what the client asked by itself before this, or that it was nothing: in the response, or as each request was
-    taken down."""
+    """True where the record tells what the client asked by itself before this, or that it was nothing: in the response,
+    or as each request was taken down.
+    """
     error: CallError | None = None
     key: str = ""
     replayable: bool = True
@@ -141,7 +143,9 @@ class RunRecord:
     draws: tuple[Mapping[str, Json], ...] = ()
     """What each block under `deterministic()` drew from outside: its seed, and values by place."""
     checkpoint_records: tuple[Mapping[str, Json], ...] = ()
-    """What checkpoints hold, as the hook recorded it: `checkpoint_id`, `content` and `redacted`. Only where it was asked for."""
+    """What checkpoints hold, as the hook recorded it: `checkpoint_id`, `content` and `redacted`. Only where it was
+    asked for.
+    """
 
     def model_calls(self) -> tuple[ModelCall, ...]:
         """Return the calls of models alone."""

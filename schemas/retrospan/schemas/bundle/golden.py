@@ -44,16 +44,20 @@ class Golden:
     run_tools: tuple[str, ...] = ()
     """Tools that may run, by the names that models call them."""
     redaction: str | None = None
-    """What is taken out of requests before they are compared, and of what an update takes down: off, secrets, all, or a TOML file.
+    """What is taken out of requests before they are compared, and of what an update takes down: off, secrets, all, or a
+    TOML file.
 
-    None in files of earlier releases: nothing is taken out of requests, and an update looks at the run."""
+    None in files of earlier releases: nothing is taken out of requests, and an update looks at the run.
+    """
 
     def updated(self, run_id: str) -> Golden:
         """Return it with another run in the place of its own."""
         return replace(self, run_id=run_id)
 
     def unmet(self, run: RunRecord) -> list[str]:
-        """Return which expectations a run does not meet, each with what it does instead; those in SQL apart: `unmet_offline`."""
+        """Return which expectations a run does not meet, each with what it does instead; those in SQL apart:
+        `unmet_offline`.
+        """
         found = [(text, unmet(text, run)) for text in self.expect]
         return [f"{text}: {why}" for text, why in found if why is not None]
 
@@ -138,10 +142,11 @@ def _golden(file: Path, name: str, told: dict[str, object]) -> Golden:
 
 
 def write_golden(folder: Path, golden: Golden, bundle: Bundle, *, is_new: bool = False) -> None:
-    """Write a golden run. Raises PermanentError if the files cannot be written, and ConfigError if it `is_new` and there is one.
+    """Write a golden run. Raises PermanentError if the files cannot be written, and ConfigError if it `is_new` and
+    there is one.
 
-    Whoever reads them meanwhile, or after a kill at any moment, finds the old run whole or the new one: while the old run is
-    named, the bundle holds both. Of several that write at a time the last one stays, whole.
+    Whoever reads them meanwhile, or after a kill at any moment, finds the old run whole or the new one: while the old
+    run is named, the bundle holds both. Of several that write at a time the last one stays, whole.
     """
     check_name(golden.name)
     lines = [

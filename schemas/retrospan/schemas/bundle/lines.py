@@ -1,7 +1,7 @@
 """Calls and states as lines of a bundle, and back. A line names its bodies by their hashes.
 
-The messages of a model call often begin with those of an earlier one: the list then begins with {"of_call": n, "first": k}, and a long
-conversation takes as many names as it has messages, not its square.
+The messages of a model call often begin with those of an earlier one: the list then begins with {"of_call": n, "first":
+k}, and a long conversation takes as many names as it has messages, not its square.
 """
 
 from __future__ import annotations

@@ -1,6 +1,7 @@
 """When two values, messages, tools or parameters are the same: everything that is noise is taken away here.
 
-docs/bundles.md states each of these rules. What they return are JSON values in a form in which equal meaning is equal text.
+docs/bundles.md states each of these rules. What they return are JSON values in a form in which equal meaning is equal
+text.
 """
 
 from __future__ import annotations
@@ -84,8 +85,8 @@ def canonical_value(value: Json) -> Json:
 def canonical_data(value: Json) -> Json:
     """Return arguments or a result as the value that they are, whether they were sent as text or not.
 
-    Text is read until it is not JSON any more: one side may have written once as text what the other wrote twice. Nothing is null,
-    whether it is an empty text, list or object.
+    Text is read until it is not JSON any more: one side may have written once as text what the other wrote twice.
+    Nothing is null, whether it is an empty text, list or object.
     """
     while True:
         if isinstance(value, list | tuple) and value and (texts := _texts_of_blocks(value)) is not None:
@@ -143,7 +144,8 @@ def nests_deeper(value: Json, depth: int) -> bool:
 
 def may_nest_deeper(body: bytes, depth: int) -> bool:
     """Tell whether lists and objects of a JSON text may lie in each other more often than that: False is sure."""
-    # Brackets in texts count too. Each round takes the innermost pairs away; it costs a hundredth of a look at the values.
+    # Brackets in texts count too. Each round takes the innermost pairs away; it costs a hundredth of a look at the
+    # values.
     brackets = body.translate(None, _NO_BRACKETS)
     for _ in range(depth):
         if not brackets:

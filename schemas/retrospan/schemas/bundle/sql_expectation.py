@@ -1,8 +1,10 @@
-"""Expectations as SQL: a statement over the views, of which `{run:String}` names the run, that gives one row with one true value.
+"""Expectations as SQL: a statement over the views, of which `{run:String}` names the run, that gives one row with one
+true value.
 
     SELECT count() <= 3 FROM tool_calls WHERE run_id = {run:String} AND tool_name = 'search_docs'
 
-The warehouse answers it where a run comes from there. Elsewhere the engine does in a process of its own, over the rows that a bundle holds.
+The warehouse answers it where a run comes from there. Elsewhere the engine does in a process of its own, over the rows
+that a bundle holds.
 """
 
 from __future__ import annotations

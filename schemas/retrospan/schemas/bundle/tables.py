@@ -1,4 +1,6 @@
-"""A run of a bundle as rows of the views runs, model_calls and tool_calls: with those of their columns that a bundle holds."""
+"""A run of a bundle as rows of the views runs, model_calls and tool_calls: with those of their columns that a bundle
+holds.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""Tools of frameworks: each module here answers the tools of one from the record, if that framework is or becomes imported."""
+"""Tools of frameworks: each module here answers the tools of one from the record, if that framework is or becomes
+imported.
+"""
 
 from __future__ import annotations
 

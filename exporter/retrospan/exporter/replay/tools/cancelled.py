@@ -1,4 +1,6 @@
-"""A tool that was cancelled while it ran, as by a time limit of the agent's: in a replay it waits until it is cancelled again."""
+"""A tool that was cancelled while it ran, as by a time limit of the agent's: in a replay it waits until it is cancelled
+again.
+"""
 
 from __future__ import annotations
 

@@ -123,7 +123,8 @@ def _split(named: str) -> tuple[str, str]:
 
 
 def install_of_program(names: Sequence[str]) -> None:
-    """Make tools of the named functions of the program that runs, once its code has: as `__main__`, or by the name of its file.
+    """Make tools of the named functions of the program that runs, once its code has: as `__main__`, or by the name of
+    its file.
 
     Raises ConfigError for a function that is not there.
     """

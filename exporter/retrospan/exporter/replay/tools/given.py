@@ -22,7 +22,8 @@ CAME: ContextVar[Callable[[Json, BaseException | None], None] | None] = ContextV
     "retrospan-replay-came", default=None
 )
 _SAME = object()
-#: An error as Python prints it for programmers, which LangSmith records: RecordLocked('it is locked') and where it was raised.
+#: An error as Python prints it for programmers, which LangSmith records: RecordLocked('it is locked') and where it was
+#: raised.
 _REPR = re.compile(r"""([A-Za-z_][\w.]{0,200})\((["'].{0,5000}["']),?\)(?:\s|$)""")
 Value = TypeVar("Value")
 
@@ -38,8 +39,9 @@ class RecordedError(Exception):
 def value_of(call: ToolCall, *, result_first: bool = False) -> Json:
     """Return the recorded result.
 
-    Raises the recorded error where there is one; with `result_first` only where there is no result: the boundary is one at which errors are
-    text already. An error of a class that is not known here is raised only where the record does not hold what the model was told of it.
+    Raises the recorded error where there is one; with `result_first` only where there is no result: the boundary is one
+    at which errors are text already. An error of a class that is not known here is raised only where the record does
+    not hold what the model was told of it.
     """
     if call.error is None or (result_first and call.has_result):
         return call.result

@@ -1,4 +1,6 @@
-"""LangChain's tools, which LangGraph's agents use: the function inside a tool is answered, so that callbacks and messages stay its own."""
+"""LangChain's tools, which LangGraph's agents use: the function inside a tool is answered, so that callbacks and
+messages stay its own.
+"""
 
 from __future__ import annotations
 
@@ -74,7 +76,9 @@ def _answer(tool: Any, named: dict[str, Any]) -> ToolCall | None:
 
 
 def _alone(given: Json) -> tuple[Json, ...]:
-    """Return the text that is the only argument: OpenInference records it without its name, where no model asked for the call."""
+    """Return the text that is the only argument: OpenInference records it without its name, where no model asked for
+    the call.
+    """
     only = [*given.values()] if isinstance(given, dict) and len(given) == 1 else []
     return tuple(each for each in only if isinstance(each, str))
 

@@ -1,4 +1,6 @@
-"""MCP: what a client's session asks a server to do. The server itself, where it is a process, has to be named to be started."""
+"""MCP: what a client's session asks a server to do. The server itself, where it is a process, has to be named to be
+started.
+"""
 
 from __future__ import annotations
 

@@ -63,7 +63,9 @@ def _given(arguments: str) -> Json:
 
 
 def _watch_handoffs() -> None:
-    """Note handoffs as calls that were made; a version whose function has another place has them in the report, as not seen."""
+    """Note handoffs as calls that were made; a version whose function has another place has them in the report, as not
+    seen.
+    """
     for key, name in _HANDOFFS:
         try:
             owner: Any = import_module(key)

@@ -1,4 +1,6 @@
-"""Clients of HTTP: each module here puts a replay between one client and the network, if that client is or becomes imported."""
+"""Clients of HTTP: each module here puts a replay between one client and the network, if that client is or becomes
+imported.
+"""
 
 from __future__ import annotations
 

@@ -14,7 +14,9 @@ from retrospan.exporter.replay.wire.form import Cut, Reply
 
 
 def install(name: str) -> None:
-    """Answer requests of every client of `httpx` or `httpx2`, also of those that are there already. Harmless when installed."""
+    """Answer requests of every client of `httpx` or `httpx2`, also of those that are there already. Harmless when
+    installed.
+    """
     httpx = sys.modules[name]
     patch(httpx.HTTPTransport, "handle_request", partial(_handle, httpx))
     patch_async(httpx.AsyncHTTPTransport, "handle_async_request", partial(_handle_async, httpx))

@@ -1,4 +1,6 @@
-"""uvloop connects, looks names up and starts programs in C, where no hook of the interpreter is asked: its loop asks here before it does."""
+"""uvloop connects, looks names up and starts programs in C, where no hook of the interpreter is asked: its loop asks
+here before it does.
+"""
 
 from __future__ import annotations
 

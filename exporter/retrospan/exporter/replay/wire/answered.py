@@ -13,7 +13,9 @@ from retrospan.schemas.bundle.form import Message
 
 @dataclass(frozen=True, slots=True)
 class _Names:
-    """Where a form's answers hold what: the id, the model, the choices and why each ended, the counts of tokens by our names."""
+    """Where a form's answers hold what: the id, the model, the choices and why each ended, the counts of tokens by our
+    names.
+    """
 
     id: str
     model: str

@@ -31,7 +31,9 @@ def event(kind: str, payload: JSON) -> bytes:
 
 
 def events(data: bytes) -> Iterator[tuple[str, JSON]]:
-    """Yield the kind and the payload of each message. Raises ValueError for what is cut or damaged, and for an error in the stream."""
+    """Yield the kind and the payload of each message. Raises ValueError for what is cut or damaged, and for an error in
+    the stream.
+    """
     at = 0
     while at < len(data):
         if len(data) - at < _PRELUDE.size:
@@ -71,7 +73,9 @@ def _headers(data: bytes) -> Iterator[tuple[str, str]]:
 
 
 def whole_answer(data: bytes) -> JSON:
-    """Return the answer of Converse that was streamed, as it comes unstreamed. Raises ValueError for one that has no end."""
+    """Return the answer of Converse that was streamed, as it comes unstreamed. Raises ValueError for one that has no
+    end.
+    """
     blocks: dict[int, JSON] = {}
     found: JSON = {"output": {"message": {"role": "assistant", "content": []}}}
     for kind, payload in events(data):

@@ -9,7 +9,8 @@ from dataclasses import dataclass, field
 from typing import Any, Literal, NamedTuple
 
 JSON = dict[str, Any]
-#: Whether a text begins as Python reads JSON: with NaN and Infinity. Trying costs more, and every message is read with each request.
+#: Whether a text begins as Python reads JSON: with NaN and Infinity. Trying costs more, and every message is read with
+#: each request.
 _MAY_BE_JSON = re.compile(r'[ \t\n\r]*[{\["\-0-9tfnNI]').match
 
 
@@ -97,12 +98,16 @@ class Form(NamedTuple):
     stream: Callable[[Answer, Asked], Iterator[bytes]]
     refuse: Callable[[Refusal], JSON]
     as_request: Callable[[JSON], JSON]
-    """Takes an answer; returns a request that holds nothing else. Raises KeyError or TypeError for what is not an answer."""
+    """Takes an answer; returns a request that holds nothing else. Raises KeyError or TypeError for what is not an
+    answer.
+    """
     instruct: Callable[[JSON, str], None]
     """Puts other instructions into the body of a request."""
     stream_type: str = "text/event-stream; charset=utf-8"
     piece: bytes = b""
-    """What only those chunks of a stream hold that bring a piece of the answer; empty where the last brings the end as well."""
+    """What only those chunks of a stream hold that bring a piece of the answer; empty where the last brings the end as
+    well.
+    """
 
 
 def dumped(value: object) -> str:

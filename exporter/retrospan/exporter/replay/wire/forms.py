@@ -47,7 +47,9 @@ def read_request(form: Form, path: str, body: bytes) -> Asked | None:
 
 
 def reply_of(form: Form, answer: Answer, asked: Asked, cut: Cut | None = None) -> Reply:
-    """Return the answer in the form's bytes, streamed where the request asks for that; a stream that was cut has no end."""
+    """Return the answer in the form's bytes, streamed where the request asks for that; a stream that was cut has no
+    end.
+    """
     if cut is not None:
         return Reply(200, form.stream_type, _without_end(form, [*form.stream(answer, asked)]), (), cut)
     if asked.streamed:
