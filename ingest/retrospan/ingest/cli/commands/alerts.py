@@ -16,14 +16,14 @@ from retrospan.ingest.cli.terminal.values import dump
 from retrospan.schemas.errors import PermanentError
 
 HELP = Help(
-    job="List the alert rules with what they told last; or evaluate them now and tell their targets a test.",
+    job="List the alert rules with their last alerts; or evaluate them now and send their targets a test.",
     exits="0 done, 1 test: a rule could not be evaluated or a target not reached, 2 wrong use or trouble",
     examples=(
         "retrospan alerts list",
         "retrospan alerts test failing-runs --dry-run",
         "retrospan alerts test --json",
     ),
-    more="A test tells the targets whether or not the condition holds, marked as a test, and starts no cooldown.\n"
+    more="A test is sent whether or not the condition holds, is marked as a test, and starts no cooldown.\n"
     "To turn rules on: alerts.rules in the collector's configuration (docs/alerts.md).",
 )
 _COLUMNS = (
@@ -32,7 +32,7 @@ _COLUMNS = (
     Column("view", priority=3),
     Column("condition", text=True, priority=1),
     Column("now"),
-    Column("last told"),
+    Column("last alert"),
 )
 _STYLES: dict[str, Style] = {"sent": "green", "refused": "yellow", "given_up": "red"}
 _NOT_HERE = "another process evaluates them; /metrics of each says what it did"
@@ -41,7 +41,7 @@ _NOT_HERE = "another process evaluates them; /metrics of each says what it did"
 def add_arguments(parser: Parser) -> None:
     parser.inputs.add_argument("action", choices=("list", "test"), metavar="ACTION", help="list or test")
     parser.inputs.add_argument("rule", nargs="?", metavar="[RULE]", help="test only this one")
-    parser.flags.add_argument("--dry-run", action="store_true", help="test: evaluate, and tell nobody")
+    parser.flags.add_argument("--dry-run", action="store_true", help="test: evaluate, and send nothing")
     parser.output.add_argument("--json", action="store_true", help="one JSON object per line")
     add_color_flag(parser)
 
@@ -50,7 +50,7 @@ def run(arguments: argparse.Namespace) -> int:
     screen = Screen.open(arguments.color)
     if arguments.action == "list" and (arguments.rule or arguments.dry_run):
         raise PermanentError(
-            "alerts list takes neither a rule nor --dry-run: it shows all, and tells nobody."
+            "alerts list takes neither a rule nor --dry-run: it shows all, and sends nothing."
         )
     asked: dict[str, object] = {"action": arguments.action}
     if arguments.rule:
