@@ -118,7 +118,8 @@ def test_each_command_works_or_names_the_line_to_type(installed: Installed, tmp_
         done = installed.run(name, *words)
         assert done.returncode == 2, name
         assert re.fullmatch(
-            r'error: [\w ]+ is not installed\. Install it with: pip install "retrospan\[(embedded|mcp|torture)\]"\n',
+            r"error: (?:\w+ needs a part that is not here: )?[\w ]+ is not installed\. "
+            r'Install it with: pip install "retrospan\[(embedded|mcp|torture)\]"\n',
             done.stderr,
         ), (name, done.stderr)
     with_server = installed.run("serve", "--warehouse", "clickhouse://127.0.0.1:1/retrospan")

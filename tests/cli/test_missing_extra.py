@@ -29,5 +29,8 @@ def test_what_is_not_installed_is_named_with_the_line_to_type(
         env={"RETROSPAN_URL": "http://127.0.0.1:9"},
     )
     assert done.returncode == 2
-    assert f'{module} is not installed. Install it with: pip install "retrospan[embedded]"' in done.stderr
+    assert done.stderr == (
+        f"error: {command} needs a part that is not here: {module} is not installed. "
+        'Install it with: pip install "retrospan[embedded]"\n'
+    )
     assert "defect" not in done.stderr

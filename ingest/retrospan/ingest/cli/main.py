@@ -66,7 +66,9 @@ def _answer(words: list[str]) -> int:
             raise
         missing = (error.name or "").partition(".")[0] if isinstance(error, ModuleNotFoundError) else ""
         if missing not in ("", "retrospan"):
-            return _trouble(str(MissingExtra(_extra_of(missing, words), module=missing)))
+            absent = MissingExtra(_extra_of(missing, words), module=missing)
+            command = next((word for word in words if not word.startswith("-")), "retrospan")
+            return _trouble(f"{command} needs a part that is not here: {absent}")
         return _trouble(
             f"this is a defect of retrospan: {type(error).__name__}: {error}\n"
             "Run the same command with --debug and report what it prints."
