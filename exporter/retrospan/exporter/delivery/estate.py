@@ -1,4 +1,4 @@
-"""What agents that are dead left in a spool, delivered by somebody else: the command `retrospan spool send`."""
+"""Delivers what dead agents left in a spool, in another process: the command `retrospan spool send`."""
 
 from __future__ import annotations
 

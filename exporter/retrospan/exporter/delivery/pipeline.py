@@ -1,5 +1,4 @@
-"""From the end of a span, and from what is said before it, to their delivery, and everything around: start, fork,
-flush, shutdown, counts.
+"""The pipeline takes ended spans and earlier log records and delivers them: start, fork, flush, shutdown, counts.
 
 Two daemon threads per process do the work. After a fork the child begins with nothing that is the parent's, and its
 threads start with its first span. All of it is bounded: memory and spool by size, `flush` and `shutdown` by time.

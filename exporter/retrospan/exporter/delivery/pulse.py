@@ -1,4 +1,4 @@
-"""What a process says of itself: an id, that it is alive while a span is open, and that another one was killed."""
+"""What a process reports about itself: its id, that it is alive while a span is open, and that another one was killed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What goes through the pipeline beside ended spans: log records, in which things are said while a span still runs."""
+"""Log records, which go through the pipeline beside ended spans, and report events while their span still runs."""
 
 from __future__ import annotations
 

@@ -1,5 +1,7 @@
-"""Threads that are there before anything depends on them: a system that is short of them says so while there is nothing
-to undo; and calls that would stop all threads of a program where those are gevent's greenlets."""
+"""Threads that are started before anything depends on them: a lack of threads shows while nothing has to be undone.
+
+Calls that would stop all threads of a program whose threads are gevent's greenlets are made elsewhere.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A guest's manners: errors while recording are logged once and never reach the agent."""
+"""Keeps errors of recording from the agent: each is logged once, and none is raised into it."""
 
 from __future__ import annotations
 

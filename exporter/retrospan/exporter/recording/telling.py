@@ -1,4 +1,4 @@
-"""Saying things at once: an event goes on its span, and leaves as a log record before the span ends.
+"""Sends events at once: an event goes on its span, and also leaves as a log record before the span ends.
 
 A span ends when its work is done, and what lies on it leaves no sooner: an agent that is killed takes it along. Where
 our own pipeline delivers the span, what was said leaves by itself; the event on the span has the same id, by which

@@ -1,4 +1,4 @@
-"""What a recorded model call comes to when it is asked again: an answer, an error, or a broken connection. Pure."""
+"""What a recorded model call gives when it is made again: an answer, an error, or a broken connection. Pure."""
 
 from __future__ import annotations
 

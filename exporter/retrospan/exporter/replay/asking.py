@@ -1,6 +1,4 @@
-"""A model is really asked, by us and not by the agent's client: so that what it answers can be recorded, whichever
-client that is.
-"""
+"""Really asks a model, not through the agent's client, so that the answer can be recorded whichever client that is."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Who wants something: the place in the program's own code, or in the package, that a call came from."""
+"""Finds the caller: the place in the program's own code, or in a package, that a call came from."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A command whose interpreter begins a replay: run it, wait for it, and read what came of it."""
+"""Runs a command whose Python begins a replay, waits for it, and reads the report of the replay."""
 
 from __future__ import annotations
 

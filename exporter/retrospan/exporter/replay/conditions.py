@@ -1,4 +1,4 @@
-"""How a run is replayed: until where, with what changed, and what may still be reached."""
+"""The conditions of a replay: up to which step, with which changes, and what may still be reached."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a replayed or forked run says of its descent: on the span that begins a trace, whoever makes it."""
+"""The link from a replayed or forked run to its original, on the first span of its trace, whoever opens that span."""
 
 from __future__ import annotations
 

@@ -1,6 +1,4 @@
-"""The record of a run that is replayed and goes another way: what was answered from the old record, and what was really
-asked.
-"""
+"""The new record of a run that goes another way: what the old record answered, and what was really asked."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What redaction took out of a record is taken out of what is compared with it, and of what is taken down beside it."""
+"""Redacts what is compared with a record, and what is recorded beside it, in the same way as the record was redacted."""
 
 from __future__ import annotations
 

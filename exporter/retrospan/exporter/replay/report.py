@@ -1,4 +1,4 @@
-"""What came of a replay: which recorded calls were given out, where the agent left the record, what was refused."""
+"""The report of a replay: which recorded calls were given out, where the agent left the record, what was refused."""
 
 from __future__ import annotations
 

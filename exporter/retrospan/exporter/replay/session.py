@@ -1,4 +1,4 @@
-"""`with replay("file.bundle") as r:` puts an agent into the cage of its record, and lets it out again."""
+"""`with replay("file.bundle") as r:` confines an agent to its record until the block ends."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A replay of a whole process: it begins with the interpreter, by a variable, and tells what came of it in a file."""
+"""The replay of a whole process: it begins with the interpreter, by a variable, and writes its report to a file."""
 
 from __future__ import annotations
 

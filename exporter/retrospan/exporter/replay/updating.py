@@ -1,4 +1,4 @@
-"""A run that goes another way becomes the record: what the old record does not answer is really asked, and taken down."""
+"""Makes a new record of a run that goes another way: what the old one does not answer is really asked, and recorded."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a model really answered, out of the provider's own body, as a record holds it. Pure."""
+"""Reads what a model really answered out of the provider's own body, in the form of a record. Pure."""
 
 from __future__ import annotations
 

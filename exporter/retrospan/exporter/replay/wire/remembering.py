@@ -1,4 +1,4 @@
-"""Messages that were read before: each request of a conversation holds all those of the one before it."""
+"""A cache of messages: each request of a conversation contains all messages of the one before it."""
 
 from __future__ import annotations
 
