@@ -10,15 +10,15 @@ from retrospan.ingest.cli.client.session import Session
 _BECAUSE = {
     "no_root": "its root span never arrived",
     "missing_parent": "the parent of some of its spans never arrived",
-    "not_ended": "it has begun, and nothing says that it ended",
+    "not_ended": "it began, and nothing shows that it ended",
     "interrupted": "it was interrupted",
     "not_interpreted": "it could not be interpreted; `interpretation_problems` says why",
 }
 
 
 _ENDED_BY = {
-    "spool": "its process is gone, and what that left behind says so",
-    "resumed": "another run goes on from it",
+    "spool": "what its process left behind shows that it is gone",
+    "resumed": "another run continues it",
 }
 
 
@@ -30,9 +30,9 @@ def missing(run: Row) -> str | None:
         return f"{name} is still running: this is what has arrived so far."
     if outcome == "killed":
         how = _ENDED_BY.get(text_of(run, "ended_by") or "", "it did not end by itself")
-        return f"{name} was killed: {how}. This is what it said before."
+        return f"{name} was killed: {how}. This is what it recorded."
     if outcome == "lost":
-        return f"{name} is lost: its process stopped saying that it is alive. This is what it said before."
+        return f"{name} is lost: its process stopped saying that it is alive. This is what it recorded."
     if outcome == "incomplete":
         reason = text_of(run, "incomplete_because") or ""
         return f"{name} is incomplete: {_BECAUSE.get(reason, reason or 'spans are missing')}. Steps may be missing."
@@ -40,7 +40,7 @@ def missing(run: Row) -> str | None:
 
 
 def warn_if_incomplete(session: Session, *runs: Row | None) -> None:
-    """Says on standard error which of the runs are incomplete, and why."""
+    """Say on standard error which of the runs are incomplete, and why."""
     for run in runs:
         said = missing(run) if run is not None else None
         if said is not None:
