@@ -21,7 +21,7 @@ from retrospan.ingest.priority import ARCHIVING
 from retrospan.ingest.service import Service
 from retrospan.ingest.warehouse.disk_room import free_bytes
 from retrospan.schemas.migrate import DATABASE
-from retrospan.schemas.store import Store
+from retrospan.schemas.store import Parameters, Store
 from retrospan.schemas.typed_rows import typed_rows
 
 _LOG = logging.getLogger(__name__)
@@ -82,7 +82,7 @@ class WholeParts(Service):
         if is_full or self._is_due:
             self._looked_at = time.monotonic()
             with closing(self._store()) as store:
-                asked = {"database": DATABASE, "since": since}
+                asked: Parameters = {"database": DATABASE, "since": since}
                 parts = typed_rows(store, Part, load("list_active_parts"), asked)
         self._is_due = is_full
         if not is_full:
