@@ -29,6 +29,7 @@ def test_all_well_is_ok_and_shows_the_facts() -> None:
         ({"recovery_damaged_bytes": 8}, "degraded", "8 bytes of the log are damaged"),
         ({"recovery_lost_records": 9}, "degraded", "9 records of the log are lost"),
         ({"clock_behind_seconds": 301.0}, "degraded", "clock is 301 s behind the last arrival"),
+        ({"log_sync_seconds": 3.5}, "degraded", "takes 3.5 s to confirm a write"),
         ({"load_lag_seconds": 61.0, "load_lag_records": 5}, "degraded", "61 s and 5 records behind"),
         (
             {"interpretation_lag_seconds": 62.0, "interpretation_lag_traces": 6},

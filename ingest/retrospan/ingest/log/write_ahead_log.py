@@ -35,6 +35,7 @@ from retrospan.ingest.log.record import Note, Reject, encode, seal
 from retrospan.ingest.log.recovery import Recovered, recover
 from retrospan.ingest.log.segment import Segment, segment_path
 from retrospan.ingest.log.segmented import SegmentedLog
+from retrospan.ingest.log.sync_pace import SyncPace
 from retrospan.ingest.log.tombstones import Tombstones
 from retrospan.ingest.system_errors import worded
 from retrospan.schemas.errors import LogFailed, LogFull, RetryableError
@@ -67,6 +68,8 @@ class WriteAheadLog(SegmentedLog):
         self._ended: RetryableError | None = None
         self.obstacle = ""
         """Why the last segment could not be begun, which the next record tries again; '' when it could."""
+        self.pace = SyncPace()
+        """How long the disk takes to confirm a write."""
         self._descriptor = -1
         self._writer = threading.Thread(target=self._write, name="retrospan-log-writer", daemon=True)
         self._writer.start()
@@ -321,7 +324,8 @@ class WriteAheadLog(SegmentedLog):
             # Nothing was synced, so cutting back to the durable size leaves no doubt about what is on disk.
             self._files.truncate(segment.path, segment.size)
             raise LogFull(self._disk_is_full) from cause
-        self._files.sync(self._descriptor)
+        with self.pace.measuring():
+            self._files.sync(self._descriptor)
         with self._lock:
             segment.size += sum(entry.size for entry in waiting)
             segment.last = self._durable = waiting[-1].sequence

@@ -103,6 +103,7 @@ class CollectorStatus:
             log_bytes=log.bytes_used,
             log_limit_bytes=limits.log_bytes,
             log_failure=log.failure or log.obstacle,
+            log_sync_seconds=round(log.pace.seconds, 3),
             disk_free_bytes=Files().free_bytes(self._config.data),
             low_water_bytes=limits.low_water_bytes,
             recovery_cut_bytes=recovery.cut_bytes,

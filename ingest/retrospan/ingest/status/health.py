@@ -15,6 +15,8 @@ Status = Literal["ok", "degraded", "failing"]
 LAG_SECONDS = 60.0
 #: A log that holds more than this share of its limit is a reason.
 NEARLY_FULL = 0.9
+#: A disk that takes so long to confirm a write is a reason: a request may have to wait for two of them.
+SYNC_SECONDS = 3.0
 #: A clock this far behind the last arrival is a reason: retention refuses to count ages by it.
 CLOCK_SECONDS = 300.0
 
@@ -68,6 +70,7 @@ class Facts(WarehouseFacts):
     log_bytes: int = 0
     log_limit_bytes: int = 0
     log_failure: str = ""
+    log_sync_seconds: float = 0.0
     disk_free_bytes: int = 0
     low_water_bytes: int = 0
     recovery_cut_bytes: int = 0
@@ -128,6 +131,11 @@ def concerns(facts: Facts) -> list[str]:
         found.append(f"{facts.recovery_damaged_bytes:,} bytes of the log are damaged and skipped")
     if facts.recovery_lost_records:
         found.append(f"{facts.recovery_lost_records:,} records of the log are lost")
+    if facts.log_sync_seconds > SYNC_SECONDS:
+        found.append(
+            f"the disk takes {facts.log_sync_seconds:.1f} s to confirm a write: each acknowledgement waits for that, and "
+            "exporters give up after 10 s"
+        )
     if facts.load_lag_seconds > LAG_SECONDS:
         found.append(
             f"loading is {facts.load_lag_seconds:.0f} s and {facts.load_lag_records:,} records behind"

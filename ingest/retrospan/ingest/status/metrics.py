@@ -58,6 +58,7 @@ METRICS: tuple[Metric, ...] = (
     _state("healthy", "1", "1 if /health is ok, else 0"),
     _state("log_bytes", "By", "size of the write-ahead log with its archive"),
     _state("log_limit_bytes", "By", "size of the log at which nothing more is accepted"),
+    _state("log_sync_seconds", "s", "how long the disk takes to confirm a write, in the last minute"),
     _state("disk_free_bytes", "By", "free disk space for the data"),
     _state("recovery_cut_bytes", "By", "bytes cut off the log's end at startup"),
     _state("recovery_damaged_bytes", "By", "damaged bytes of the log that were skipped"),
