@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, Self
 from retrospan.ingest.access.gate import Gate
 from retrospan.ingest.access.remote import admitted
 from retrospan.ingest.access.tenancy import Tenancy
-from retrospan.ingest.access.tls import server_context
+from retrospan.ingest.access.tls import read_pem
 from retrospan.ingest.access.tokens import TokenFile
 from retrospan.ingest.alerts.deliverer import Deliverer
 from retrospan.ingest.alerts.rules import AlertRules
@@ -227,7 +227,8 @@ class Collector:
             # A message may quote a path or a name that a client made up.
             self._log_event = redactor.redacting(self._log_event)
         read_policy_file(config.retention.policy)
-        server_context(config.tls)
+        # Whoever begins later speaks the same: the files may be about to change.
+        self._pem = read_pem(config.tls)
         Ruleset.configured(config.interpreter.rules)
         require_usable(config.prices)
         alert_rules = AlertRules.configured(config.alerts.rules)
@@ -287,9 +288,10 @@ class Collector:
             stand_in.stop() if answers else stand_in.start()
 
     def _hello(self) -> Mapping[str, object]:
-        """Return what a new process of the warehouse is told of the log."""
+        """Return what a new process of the warehouse is told: of the log, and of what the ports speak."""
         self._log.look_again()
-        return {"segments": [segment_message(each, self._log.directory) for each in self._log.segments()]}
+        segments = [segment_message(each, self._log.directory) for each in self._log.segments()]
+        return {"segments": segments, "tls": self._pem}
 
     def _append(self, asked: Arguments) -> int:
         notes = [Note(str(note["kind"]), bytes.fromhex(note["body"])) for note in asked["notes"]]

@@ -21,7 +21,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, cast
 
-from retrospan.ingest.access.tls import server_context
+from retrospan.ingest.access.tls import context_of
 from retrospan.ingest.alerts.attempt import Attempt, Message
 from retrospan.ingest.channel import Arguments, Channel, ChannelClosed, told
 from retrospan.ingest.config import Config
@@ -94,7 +94,7 @@ class WarehouseProcess:
             return _FAILED
         config, engine_bytes = Config.read(told_first["config"]), int(told_first["engine_bytes"])
         try:
-            tls = server_context(config.tls)
+            tls = context_of(told_first["tls"])
             if config.warehouse is None:
                 config = replace(config, data=config.data.absolute())
                 _confine(config.data)

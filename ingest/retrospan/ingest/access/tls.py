@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import ssl
+from collections.abc import Iterator, Mapping
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
 
 from retrospan.ingest.config import TlsSettings
+from retrospan.ingest.operating_system import make_nameless_file, path_of
 from retrospan.ingest.trusted_file import require_trusted
 from retrospan.schemas.errors import ConfigError
 
@@ -59,6 +62,42 @@ def grpc_credentials(settings: TlsSettings | None) -> Any:
         root_certificates=authority,
         require_client_auth=authority is not None,
     )
+
+
+def read_pem(settings: TlsSettings | None) -> dict[str, str]:
+    """Return what the files hold now, by the name of the setting, for a process that begins later; {} for plain text.
+
+    Raises:
+        ConfigError: as `server_context`.
+    """
+    if server_context(settings) is None or settings is None:
+        return {}
+    files = {"certificate": settings.certificate, "key": settings.key, "client_ca": settings.client_ca}
+    return {name: _read(path).decode("latin-1") for name, path in files.items() if path is not None}
+
+
+def context_of(pem: Mapping[str, str]) -> ssl.SSLContext | None:
+    """Return what the ports speak by what `read_pem` returned, whatever the files hold since."""
+    if not pem:
+        return None
+    with ExitStack() as stack:
+        paths = {name: stack.enter_context(_in_memory(text)) for name, text in pem.items()}
+        context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+        context.minimum_version = ssl.TLSVersion.TLSv1_2
+        context.load_cert_chain(paths["certificate"], paths["key"], password=_no_password)
+        if "client_ca" in pem:
+            context.load_verify_locations(cadata=pem["client_ca"])
+            context.verify_mode = ssl.CERT_REQUIRED
+    return context
+
+
+@contextmanager
+def _in_memory(text: str) -> Iterator[str]:
+    """Return a path of a file without a name: certificate and key are taken from files only."""
+    with open(make_nameless_file("retrospan-pem"), "wb", buffering=0) as file:
+        file.write(text.encode("latin-1"))
+        file.seek(0)
+        yield path_of(file.fileno())
 
 
 def _read(path: Path) -> bytes:
