@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Callable
+from typing import Any
 
 import pytest
 from bench.long_run import LongRun, requests_of
@@ -66,7 +67,7 @@ def test_a_history_twice_as_long_with_requests_inside_takes_twice_the_work(asked
 
 def _retold(rounds: int, asked: str) -> list[Span]:
     """Return a request whose response retells rounds of calls and results, and requests inside of it."""
-    question = {"role": "user", "parts": [{"text": "Where is it cold?"}]}
+    question: dict[str, object] = {"role": "user", "parts": [{"text": "Where is it cold?"}]}
 
     def calls(city: str, number: int) -> dict[str, object]:
         call = {"name": "weather", "id": f"{city}{number}", "args": {"city": f"{city}{number}"}}
@@ -81,7 +82,7 @@ def _retold(rounds: int, asked: str) -> list[Span]:
         return json.dumps({"candidates": [{"content": content, "finish_reason": "STOP"}], **more})
 
     end: dict[str, object] = {"role": "model", "parts": [{"text": "There."}]}
-    told = {
+    told: dict[str, Any] = {
         "openinference__span__kind": "LLM",
         "llm__input_messages__0__message__role": "user",
         "llm__input_messages__0__message__content": "Where is it cold?",
