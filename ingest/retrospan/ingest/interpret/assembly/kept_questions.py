@@ -14,7 +14,7 @@ from retrospan.ingest.interpret.normalize.messages import read_messages
 def question_at_end(tree: Tree, models: Sequence[ModelCall]) -> Message | None:
     """Return the message of the user with which the only transcript at the root ends; None where a request was answered or
     tells what it was given, for then the transcript may end with what a program said."""
-    if any(call.input or not call.span.failed for call in models):
+    if not models or any(call.input or not call.span.failed for call in models):
         return None
     kept = [
         said
