@@ -20,6 +20,7 @@ OF_VIEW = re.compile(
     re.MULTILINE,
 )
 VALUES: dict[str, Parameter] = {
+    "beginning": "^Error\\b",
     "calls": [1],
     "metric": "failure_rate",
     "from": "",
@@ -84,6 +85,7 @@ VALUES: dict[str, Parameter] = {
     "last_call": 2**32 - 1,
     "step": 0,
     "thread": "",
+    "told": ["exact_loop"],
     "tool": "",
     "tools": ["update_record"],
     "whole": 0,
@@ -180,9 +182,11 @@ def test_a_question_runs_with_parameters_and_as_it_is_printed(name: str, collect
         "spans_of_traces",
         "tool_calls_for_rules",
         "why_context",
+        "why_cut_answers",
         "why_documents",
         "why_effects",
         "why_failures",
+        "why_findings",
         "why_peers",
         "why_stale",
         "why_touched",

@@ -213,7 +213,8 @@ def _lost(rows: RunRows) -> Iterator[Problem]:
             how = {"dropped": "left out", "summarised": "replaced by a summary", "truncated": "cut"}
             said = (
                 f"Model call {call} (step {step}) was not given {lost:,} of the messages that model call "
-                f"{row['goes_on']} had been given: they were {how.get(str(row['lost_how']), 'lost')}."
+                f"{row['goes_on']} had been given: {'it was' if lost == 1 else 'they were'} "
+                f"{how.get(str(row['lost_how']), 'lost')}."
             )
             yield _context("lost_context", said, basis, rows, step, is_note=ended_well)
         elif row["context_limit"] is not None and row["input_tokens"] is not None:
