@@ -128,7 +128,7 @@ def test_a_hold_is_in_doubt_while_a_collector_that_died_may_have_begun_to_delete
         at_receipts(deleting, patched, die)
         with pytest.raises(OSError, match="killed"):
             deleting.apply()
-    doubted = "the collector of log 0 began at .* whether it came in time is not known"
+    doubted = "the collector of log 0 began at .* whether this came in time is not known"
     with collector(server, tmp_path / "two", 2, patience=0.0) as holding:
         with pytest.raises(WarehouseUnavailable, match=doubted):
             holding.marks.hold({"run": trace_of("a")})

@@ -1,6 +1,6 @@
 -- title: One run that nothing said since can change: it is closed, and nobody set or took a flag or a hold
 -- params: run_id String
--- returns: one row, the columns of show_run; none for any other run: of that the question show_run tells
+-- returns: one row per settled run, the columns of show_run; none for any other run: of that the question show_run tells
 SELECT
     run_id,
     origin_run_id,
