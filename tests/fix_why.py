@@ -37,6 +37,16 @@ class Recorded:
         """Return the report on the last run of a recording: a fault is in that."""
         return report_of(Gathering(session_of(self.url), self.runs[name][-1], against).rows())
 
+    def told(self, run_id: str, against: str | None = None) -> Mapping[str, Sequence[str]]:
+        """Return the texts of the sentences on a run by their kind, in their order. Each stands on rows that are there."""
+        session = session_of(self.url)
+        found: dict[str, list[str]] = {}
+        report = report_of(Gathering(session, run_id, against).rows())
+        for sentence in (each for part in report.chapters for each in part.sentences):
+            found.setdefault(sentence.kind, []).append(sentence.text())
+            assert all(stands(session, basis) for basis in sentence.rests_on), sentence
+        return found
+
 
 def session_of(url: str) -> Session:
     """Return a session that asks for everything."""

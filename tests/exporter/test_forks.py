@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 import signal
+import threading
+import time
 
+import pytest
+from exporter.conftest import MakePipeline
 from exporter.programs import SPAN, agent, finished
 from exporter.receiver import Receiver
 
@@ -168,3 +172,33 @@ for pid in children:
     assert sorted(receiver.names()) == ["worker 0", "worker 1"]
     assert len({span.trace_id for span in receiver.spans()}) == 2
     assert err == ""
+
+
+def test_threads_of_a_worker_begin_anew_together_and_lose_nothing(
+    pipeline: MakePipeline, receiver: Receiver, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of several that see the fork at the same time one begins anew, and the others wait for it."""
+    built, provider = pipeline()
+    begun, begin = list[int](), built.begin_in_child
+
+    def begin_slowly() -> None:
+        begun.append(threading.get_ident())
+        time.sleep(0.2)  # long enough for the others to come
+        begin()
+
+    monkeypatch.setattr(built, "begin_in_child", begin_slowly)
+    built.pulse.pid = -1  # as that of a parent
+    tracer, together = provider.get_tracer("worker"), threading.Barrier(8)
+
+    def work(number: int) -> None:
+        together.wait()
+        tracer.start_span(f"span {number}").end()
+
+    workers = [threading.Thread(target=work, args=(number,)) for number in range(8)]
+    for worker in workers:
+        worker.start()
+    for worker in workers:
+        worker.join()
+    assert len(begun) == 1
+    assert built.flush(30) and built.counts().delivered == 8
+    assert sorted(receiver.names()) == [f"span {number}" for number in range(8)]

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-
 import pytest
 from fix_cli import asking
-from fix_why import Recorded, session_of, stands
+from fix_why import Recorded
 from why_found_scenes import (
     CONTRADICTED,
     CUT_CALL,
@@ -18,25 +16,11 @@ from why_found_scenes import (
     WITHHELD,
 )
 
-from retrospan.ingest.cli.views.why_rows import Gathering
-from retrospan.ingest.why.report import report_of
-
-
-def _told(recorded: Recorded, run_id: str) -> Mapping[str, Sequence[str]]:
-    """Return the texts of the sentences by their kind. Each stands on rows that are there."""
-    session = session_of(recorded.url)
-    report = report_of(Gathering(session, run_id).rows())
-    found: dict[str, list[str]] = {}
-    for sentence in (each for part in report.chapters for each in part.sentences):
-        found.setdefault(sentence.kind, []).append(sentence.text())
-        assert all(stands(session, basis) for basis in sentence.rests_on), sentence
-    return found
-
 
 def test_what_a_rule_found_went_wrong(
     recorded: Recorded, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    found = _told(recorded, CONTRADICTED)
+    found = recorded.told(CONTRADICTED)
     assert "nothing" not in found
     (said,) = found["finding"]
     assert said.startswith("The rule contradiction found: “The answer states the identifier ORD-5521, but")
@@ -46,7 +30,7 @@ def test_what_a_rule_found_went_wrong(
 
 
 def test_an_answer_that_was_cut_off_went_wrong(recorded: Recorded) -> None:
-    found = _told(recorded, CUT_OFF)
+    found = recorded.told(CUT_OFF)
     assert found["cut_answer"] == [
         "The answer of model call 1 (step 1) was cut off at a limit of tokens, after 20: it ended for “length”."
     ]
@@ -54,31 +38,31 @@ def test_an_answer_that_was_cut_off_went_wrong(recorded: Recorded) -> None:
 
 
 def test_a_call_that_was_cut_off_comes_before_its_failure(recorded: Recorded) -> None:
-    found = _told(recorded, CUT_CALL)
+    found = recorded.told(CUT_CALL)
     assert [*found].index("cut_answer") < [*found].index("failure")
     assert found["cut_answer"][0].endswith('It asked for “send_mail” with “{"body":"Dear Ada, your ord"}”.')
     assert found["end"] == ["The run went on and ended ok."]
 
 
 def test_a_call_that_was_cut_off_and_done_only_stands_out(recorded: Recorded) -> None:
-    found = _told(recorded, MADE_UP_FOR)
+    found = recorded.told(MADE_UP_FOR)
     assert found["nothing"] == ["Nothing went wrong that is on record. What stands out:"]
     assert len(found["cut_answer"]) == 1
 
 
 def test_an_answer_that_was_withheld_went_wrong(recorded: Recorded) -> None:
-    (said,) = _told(recorded, WITHHELD)["cut_answer"]
+    (said,) = recorded.told(WITHHELD)["cut_answer"]
     assert said.endswith("was withheld or refused: it ended for “FinishReason.PROHIBITED_CONTENT”.")
 
 
 def test_a_run_is_not_said_to_have_gone_on_where_it_did_not(recorded: Recorded) -> None:
-    found = _told(recorded, GAVE_UP)
+    found = recorded.told(GAVE_UP)
     assert found["failure"][0].endswith(". No step began after it, and the run ended ok.")
     assert found["end"] == ["The run ended ok all the same."]
 
 
 def test_a_result_that_begins_as_an_error_stands_out(recorded: Recorded) -> None:
-    found = _told(recorded, NAMED_ERROR)
+    found = recorded.told(NAMED_ERROR)
     assert found["nothing"] == ["Nothing went wrong that is on record. What stands out:"]
     (said,) = found["named_error"]
     assert said.startswith(
@@ -88,7 +72,7 @@ def test_a_result_that_begins_as_an_error_stands_out(recorded: Recorded) -> None
 
 
 def test_a_tool_that_there_is_none_of_did_nothing_to_the_world(recorded: Recorded) -> None:
-    found = _told(recorded, NO_TOOL)
+    found = recorded.told(NO_TOOL)
     assert found["failure"][0].startswith(
         "Tool call 1, a call of “cancel_order”, failed: “Unknown tool name:"
     )

@@ -49,9 +49,10 @@ def test_what_came_before_the_sleep_ends_it(backlog: Backlog, come: Callable[[Ba
 @pytest.mark.parametrize("come", [notice, wake, read_again])
 def test_what_comes_ends_the_sleep(backlog: Backlog, come: Callable[[Backlog], None]) -> None:
     sleeper = asleep(backlog)
-    while sleeper.is_alive():
-        come(backlog)
-        sleeper.join(AT_ONCE)
+    sleeper.join(AT_ONCE)
+    assert sleeper.is_alive()
+    come(backlog)
+    assert has_woken(sleeper)
 
 
 def test_while_a_trace_waits_its_turn_is_looked_for_often(backlog: Backlog) -> None:

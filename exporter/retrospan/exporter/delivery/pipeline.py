@@ -56,6 +56,7 @@ class Pipeline:
         self._settings, self._make_transport = settings, make_transport
         self._cleaner = Cleaner(rules)
         self._closed = False
+        self._following = threading.RLock()
         self.resource = Resource({})
         """The resource of what this process says of others; that of the provider once it is known."""
         self._begin(Pulse(settings.alive_seconds), probes=True)
@@ -67,7 +68,6 @@ class Pipeline:
     def _begin(self, pulse: Pulse, *, probes: bool) -> None:
         self._probes = probes
         self._losses = {Signal.TRACES: Losses(), Signal.LOGS: Losses("log record(s)")}
-        self._pulse = pulse
         self._backlog = Backlog(self._settings.memory_bytes)
         self._finished = dict.fromkeys(Signal, 0)
         self._delivered = dict.fromkeys(Signal, 0)
@@ -77,6 +77,8 @@ class Pipeline:
         self._outbox: Outbox | None = None
         self._encoder: Encoder | None = None
         self._sender: Sender | None = None
+        # Last: whoever finds that it is of this process finds all the rest so.
+        self._pulse = pulse
 
     @property
     def pulse(self) -> Pulse:
@@ -87,7 +89,9 @@ class Pipeline:
     def _follow_fork(self) -> None:
         """Begin anew in a child of a fork that Python does not know of: uWSGI's, for one, whose workers have no threads."""
         if self._pulse.pid != os.getpid():
-            self.begin_in_child()
+            with self._following:
+                if self._pulse.pid != os.getpid():  # another thread may have
+                    self.begin_in_child()
 
     def start_ahead(self) -> None:
         """Start the threads before there is a span, so that a wrong address or token is said at once; not where workers are

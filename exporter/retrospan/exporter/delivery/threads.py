@@ -1,6 +1,6 @@
 """Threads that are started before anything depends on them: a lack of threads shows while nothing has to be undone.
 
-Calls that would stop all threads of a program whose threads are gevent's greenlets are made elsewhere.
+In a program whose threads are gevent's greenlets, calls that would stop them all run in a thread beside them.
 """
 
 from __future__ import annotations

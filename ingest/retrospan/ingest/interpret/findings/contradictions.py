@@ -31,40 +31,39 @@ Restated = tuple[str, str, str, ToolCallRow]
 def contradictions(facts: RunFacts) -> Iterator[Finding]:
     """Yield a finding for each value, once."""
     for asked, given, call in misgiven_identifiers(facts):
-        yield Finding(
-            rule=RULE,
-            severity="error",
-            step=facts.step_of(call),
-            explanation=(
-                f"{quoted(call.tool_name)} was given the identifier {quoted(given)}, but the user named {quoted(asked)}, and "
-                f"nothing that the run was told before has {quoted(given)}."
-            ),
-            evidence=(facts.reference(call),),
-            at=facts.time_of(call),
-            agent_name=call.agent_name,
-            tool_name=call.tool_name,
+        explanation = (
+            f"{quoted(call.tool_name)} was given the identifier {quoted(given)}, but the user named {quoted(asked)}, and "
+            f"nothing that the run was told before has {quoted(given)}."
         )
+        yield _finding(facts, call, explanation, at=facts.time_of(call))
     told = read_told(facts)
     if told is None:
         return
     found: list[Restated] = [*_restated_identifiers(told), *restated_amounts(told), *restated_dates(told)]
     for kind, value, stated, call in found:
-        evidence = [facts.reference(call)]
-        if facts.run.answer_ref:
-            evidence.append(facts.run.answer_ref)
-        yield Finding(
-            rule=RULE,
-            severity="error",
-            step=facts.step_of(call),
-            explanation=(
-                f"The answer states the {kind} {quoted(stated)}, but {quoted(call.tool_name)} returned {quoted(value)}, and "
-                "nothing that the run was told says otherwise."
-            ),
-            evidence=tuple(evidence),
-            at=facts.run.ended_at or facts.time_of(call),
-            agent_name=call.agent_name,
-            tool_name=call.tool_name,
+        explanation = (
+            f"The answer states the {kind} {quoted(stated)}, but {quoted(call.tool_name)} returned {quoted(value)}, and "
+            "nothing that the run was told says otherwise."
         )
+        yield _finding(
+            facts, call, explanation, facts.run.answer_ref, at=facts.run.ended_at or facts.time_of(call)
+        )
+
+
+def _finding(
+    facts: RunFacts, call: ToolCallRow, explanation: str, answer: str | None = None, *, at: int
+) -> Finding:
+    """Return the finding at a call, with it and the answer as evidence."""
+    return Finding(
+        rule=RULE,
+        severity="error",
+        step=facts.step_of(call),
+        explanation=explanation,
+        evidence=(facts.reference(call), *filter(None, [answer])),
+        at=at,
+        agent_name=call.agent_name,
+        tool_name=call.tool_name,
+    )
 
 
 def _restated_identifiers(told: Told) -> Iterator[Restated]:
