@@ -48,6 +48,26 @@ def test_a_stock_program_shows_up_within_three_seconds(served: Served, protocol:
     print(f"visible {took:.2f} s after the acknowledgement")
 
 
+SEEDED = "import random, runpy, sys; random.seed(42); sys.argv[0] = {0!r}; runpy.run_path({0!r}, run_name='__main__')"
+
+
+@pytest.mark.long
+def test_executions_of_a_stock_program_with_a_fixed_seed_are_not_hidden_without_a_word(
+    served: Served,
+) -> None:
+    """OpenTelemetry's SDK gives both the same ids: the last is shown, and its run says that there was another."""
+    program = SEEDED.format(str(Path(__file__).with_name("stock_agent.py")))
+    for _ in range(2):
+        subprocess.run([sys.executable, "-c", program, "http", served.http], check=True, timeout=60)
+    served.until(lambda: bool(served.rows("SELECT field FROM interpretation_problems")), seconds=120)
+    ((run, problems),) = [(row["run_id"], row["problems"]) for row in served.rows("SELECT * FROM runs")]
+    assert problems == 1
+    (problem,) = served.rows("SELECT * FROM interpretation_problems")
+    assert (problem["run_id"], problem["field"], problem["raw"]) == (run, "trace_id", "1")
+    assert {row["variants"] for row in served.rows("SELECT variants FROM spans")} == {2}
+    assert "came again under the same ids" in served.run("show", run)
+
+
 @pytest.mark.long
 def test_the_command_line_answers_about_recorded_runs(
     served: Served, recordings: dict[str, Recording]
