@@ -12,15 +12,13 @@ from collections.abc import Iterator
 
 from retrospan.ingest.interpret.findings.facts import EXECUTED, RunFacts
 from retrospan.ingest.interpret.findings.said_values import differing, identifiers, shape_of
-from retrospan.ingest.interpret.findings.told import is_opaque
+from retrospan.ingest.interpret.findings.told import MOST_CHARACTERS, is_opaque
 from retrospan.schemas.canonical import ModelCallRow, ToolCallRow
 
 #: Digits in which the wrong identifier may differ from the right one.
 MOST_DIGITS = 2
 #: So much more or less is counting on.
 _COUNTED_ON = 3
-#: Characters of all that was said, beyond which nothing is compared.
-_MOST = 2_000_000
 #: (as the user has it, as the call has it, the call)
 Misgiven = tuple[str, str, ToolCallRow]
 
@@ -65,7 +63,7 @@ def _is_unheard(facts: RunFacts, call: ToolCallRow, wrong: str) -> bool:
         if text
     ]
     texts += [step.query for step in facts.steps if step.query]
-    if sum(map(len, texts)) > _MOST or any(map(is_opaque, texts)):
+    if sum(map(len, texts)) > MOST_CHARACTERS or any(map(is_opaque, texts)):
         return False
     return not any(wrong in text.casefold() for text in texts)
 

@@ -13,7 +13,7 @@ from retrospan.ingest.interpret.findings.said_values import dates_in, fields_of,
 from retrospan.schemas.canonical import ToolCallRow
 
 #: Characters of all that was said, beyond which nothing is compared.
-_MOST = 2_000_000
+MOST_CHARACTERS = 2_000_000
 #: Parts of messages whose content is not text, and marks of texts that were cut.
 _OPAQUE = re.compile(
     r'"type":\s*"(?:image|image_url|input_image|audio|video|file|input_file|blob|uri|document)"'
@@ -74,7 +74,7 @@ def read_told(facts: RunFacts) -> Told | None:
     texts += [text for call in executed for text in (call.arguments, call.result, call.error_message) if text]
     texts += [step.query for step in facts.steps if step.query]
     texts += [text for text in (facts.run.input, facts.run.user_id) if text]
-    if sum(map(len, texts)) + len(answer) > _MOST:
+    if sum(map(len, texts)) + len(answer) > MOST_CHARACTERS:
         return None
     text = "\n".join(texts)
     return None if is_opaque(text) else Told(answer, text, results)
