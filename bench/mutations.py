@@ -36,7 +36,21 @@ from bench.mutation_kinds import MARK, Mutation, marked, mutated, mutations_of
 
 HERE = Path(__file__).resolve().parent
 INTERPRET = HERE.parent / "ingest/retrospan/ingest/interpret"
-ROOMS = ("normalize", "dialects", "assembly", "lineage", "stated", "spans", "rows")
+ROOMS = (
+    *(
+        "spans",
+        "normalize",
+        "dialects",
+        "grouping",
+        "tree",
+        "duplicates",
+        "unfolding",
+        "calls",
+        "prompts",
+        "pairing",
+    ),
+    *("steps", "invariants", "outcome", "stated", "lineage", "rows"),
+)
 TESTS = ("tests/interpret", "tests/rules")
 SELECTED = "not long and not soak and not engine"
 #: A mutation may take so many times the processor time of its tests, and so many seconds more.

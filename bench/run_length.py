@@ -20,7 +20,7 @@ from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTrace
 from bench.agents import Agents, Style
 from bench.long_run import LongRun, requests_of
 from bench.machine import describe
-from retrospan.ingest.interpret.assembly.grouping import is_run
+from retrospan.ingest.interpret.grouping.grouping import is_run
 from retrospan.ingest.interpret.rows.rows import rows_of
 from retrospan.ingest.interpret.run import interpret, read_spans
 from retrospan.ingest.interpret.spans.parse_issues import ParseIssues

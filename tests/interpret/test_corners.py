@@ -10,9 +10,9 @@ import pytest
 from made_runs import RUN, act, agent, asks, chat, returned, rows, said, tool
 from spans import read_run
 
-from retrospan.ingest.interpret.assembly.grouping import joined_trace
-from retrospan.ingest.interpret.assembly.retelling import _with_text
+from retrospan.ingest.interpret.calls.retelling import _with_text
 from retrospan.ingest.interpret.dialects.vocabulary import EVERY_FAMILY
+from retrospan.ingest.interpret.grouping.grouping import joined_trace
 from retrospan.ingest.interpret.lineage.value_lineage import LEAST_NUMBER, _values_in
 from retrospan.ingest.interpret.normalize.documents import _document
 from retrospan.ingest.interpret.normalize.kinds_of_parts import by_role

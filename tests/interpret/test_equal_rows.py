@@ -14,10 +14,10 @@ from rewritten import IDS
 from sampling import one_in
 from spans import read_runs, spans_of_requests
 
-from retrospan.ingest.interpret.assembly.tree import Tree
 from retrospan.ingest.interpret.rows.lists import Rows
 from retrospan.ingest.interpret.rows.rows import rows_of
 from retrospan.ingest.interpret.spans.span import Span
+from retrospan.ingest.interpret.tree.tree import Tree
 
 
 def _rows(spans: list[Span]) -> list[Rows]:

@@ -9,7 +9,6 @@ import pytest
 from made_runs import SECOND, agent, asks, chat, returned, rows, said, tool
 from made_spans import event, make_span
 
-from retrospan.ingest.interpret.assembly.patches import NoPatch, patched
 from retrospan.ingest.interpret.dialects.vocabulary import EVERY_FAMILY
 from retrospan.ingest.interpret.normalize.completion import answered_once
 from retrospan.ingest.interpret.normalize.message import Message
@@ -22,6 +21,7 @@ from retrospan.ingest.interpret.rows.lists import Rows
 from retrospan.ingest.interpret.spans.exchange import exchange_by_keys, exchange_by_values
 from retrospan.ingest.interpret.spans.span_fields import SpanFields, whole
 from retrospan.ingest.interpret.stated.times import read_rfc3339
+from retrospan.ingest.interpret.steps.patches import NoPatch, patched
 
 
 def reasons(found: Rows) -> list[str]:

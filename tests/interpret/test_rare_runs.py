@@ -11,7 +11,7 @@ from made_runs import RUN, act, agent, asks, chat, returned, rows, said, tool
 from made_spans import make_span
 from spans import read_run
 
-from retrospan.ingest.interpret.assembly.retelling import NEAR
+from retrospan.ingest.interpret.calls.retelling import NEAR
 from retrospan.ingest.interpret.dialects.switches import switch_for
 from retrospan.ingest.interpret.normalize.response_usage import parse_usage
 from retrospan.ingest.interpret.rows.lists import Rows

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from recordings.kept_rows import cases
 
-from retrospan.ingest.interpret.assembly.grouping import groups_of, join_turns, runs_of, trace_of
+from retrospan.ingest.interpret.grouping.grouping import groups_of, join_turns, runs_of, trace_of
 from retrospan.ingest.interpret.rows.rows import rows_of
 from retrospan.ingest.interpret.run import interpret, read_spans
 from retrospan.ingest.interpret.spans.parse_issues import ParseIssues

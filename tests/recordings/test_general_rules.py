@@ -19,7 +19,10 @@ from retrospan.schemas.attributes import CONVENTIONS
 
 INTERPRET = Path(__file__).resolve().parents[2] / "ingest/retrospan/ingest/interpret"
 #: The rooms of the general rules: what families call things stands in the dialects' room.
-ROOMS = ("spans", "normalize", "assembly", "lineage", "stated", "rows")
+ROOMS = (
+    *("spans", "normalize", "grouping", "tree", "duplicates", "unfolding", "calls", "prompts", "pairing"),
+    *("steps", "invariants", "outcome", "stated", "lineage", "rows"),
+)
 _NAME = re.compile(r"[A-Za-z_]+(?:\.[A-Za-z_]+)+\.?")
 #: Events that OpenTelemetry published, beginnings of attributes it publishes, and keys inside of documents.
 _NO_ATTRIBUTES = {

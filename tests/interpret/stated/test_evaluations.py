@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 from spans import read_run
 
-from retrospan.ingest.interpret.assembly.grouping import joined_trace
 from retrospan.ingest.interpret.dialects.vocabulary import EVERY_FAMILY
+from retrospan.ingest.interpret.grouping.grouping import joined_trace
 from retrospan.ingest.interpret.rows.lists import Rows
 from retrospan.ingest.interpret.rows.rows import rows_of
 from retrospan.ingest.interpret.spans.loose_logs import place_loose

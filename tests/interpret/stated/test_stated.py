@@ -213,7 +213,7 @@ def test_a_span_and_one_inside_that_tell_of_one_effect_are_one() -> None:
 
 
 def test_spans_that_only_state_are_a_run_and_others_are_none() -> None:
-    from retrospan.ingest.interpret.assembly.grouping import is_run
+    from retrospan.ingest.interpret.grouping.grouping import is_run
     from retrospan.ingest.interpret.run import read_spans
     from retrospan.ingest.interpret.spans.parse_issues import ParseIssues
 

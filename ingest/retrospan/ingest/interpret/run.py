@@ -5,50 +5,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from retrospan.ingest.interpret.assembly.agents import Agent, read_agents
-from retrospan.ingest.interpret.assembly.answer_pieces import take_out_pieces
-from retrospan.ingest.interpret.assembly.answered_ids import take_answered_ids
-from retrospan.ingest.interpret.assembly.answering_steps import find_answering_steps
-from retrospan.ingest.interpret.assembly.answers_in_one import open_answers
-from retrospan.ingest.interpret.assembly.assembled_run import AssembledRun
-from retrospan.ingest.interpret.assembly.attempts import Attempt, read_attempts
-from retrospan.ingest.interpret.assembly.borrowed_errors import clear_borrowed_errors
-from retrospan.ingest.interpret.assembly.calls import Calls
-from retrospan.ingest.interpret.assembly.clocks import set_clocks
-from retrospan.ingest.interpret.assembly.context import inherit
-from retrospan.ingest.interpret.assembly.context_use import ContextUse, read_context_use
-from retrospan.ingest.interpret.assembly.cut_requests import fail_cut_requests
-from retrospan.ingest.interpret.assembly.executions_in_one import split_executions
-from retrospan.ingest.interpret.assembly.failures import Failure, read_failures
-from retrospan.ingest.interpret.assembly.fields_in_texts import open_fields
-from retrospan.ingest.interpret.assembly.history import History
-from retrospan.ingest.interpret.assembly.invariants import read_doubts
-from retrospan.ingest.interpret.assembly.invocations import read_invocations
-from retrospan.ingest.interpret.assembly.judging import answering_calls, judging_spans
-from retrospan.ingest.interpret.assembly.pairing import read_calls
-from retrospan.ingest.interpret.assembly.qualified_calls import restore_ids
-from retrospan.ingest.interpret.assembly.requests_in_events import open_events
-from retrospan.ingest.interpret.assembly.requests_in_one import open_loops
-from retrospan.ingest.interpret.assembly.run_outcome import (
-    find_answer,
-    find_gap,
-    find_input,
-    find_returned,
-    is_resumed,
-    outcome_of,
-)
-from retrospan.ingest.interpret.assembly.run_step import RunStep
-from retrospan.ingest.interpret.assembly.separate_conversations import separate_conversations
-from retrospan.ingest.interpret.assembly.states import Change, States, read_changes
-from retrospan.ingest.interpret.assembly.steps import read_steps
-from retrospan.ingest.interpret.assembly.steps_around import complete_from_steps
-from retrospan.ingest.interpret.assembly.told_thoughts import join_thoughts
-from retrospan.ingest.interpret.assembly.transcripts import synthesize_calls
-from retrospan.ingest.interpret.assembly.tree import Tree
-from retrospan.ingest.interpret.assembly.values import Values
+from retrospan.ingest.interpret.calls.calls import Calls
+from retrospan.ingest.interpret.calls.invocations import read_invocations
+from retrospan.ingest.interpret.calls.judging import answering_calls, judging_spans
 from retrospan.ingest.interpret.dialects import DIALECTS, dialect_of
 from retrospan.ingest.interpret.dialects.dialect import Dialect
 from retrospan.ingest.interpret.dialects.vocabulary import EVERY_FAMILY
+from retrospan.ingest.interpret.duplicates.answer_pieces import take_out_pieces
+from retrospan.ingest.interpret.grouping.separate_conversations import separate_conversations
+from retrospan.ingest.interpret.invariants.assembled_run import AssembledRun
+from retrospan.ingest.interpret.invariants.invariants import read_doubts
 from retrospan.ingest.interpret.lineage.lineage import read_lineage
 from retrospan.ingest.interpret.lineage.provenance import Edge
 from retrospan.ingest.interpret.normalize.acts_in_records import complete_from_records
@@ -62,10 +28,44 @@ from retrospan.ingest.interpret.normalize.normalized_span import NormalizedSpan
 from retrospan.ingest.interpret.normalize.stray_answers import told_by_strays
 from retrospan.ingest.interpret.normalize.told_in_records import handed_down
 from retrospan.ingest.interpret.normalize.unnamed_runs import read_unnamed
+from retrospan.ingest.interpret.outcome.agents import Agent, read_agents
+from retrospan.ingest.interpret.outcome.attempts import Attempt, read_attempts
+from retrospan.ingest.interpret.outcome.failures import Failure, read_failures
+from retrospan.ingest.interpret.outcome.run_outcome import (
+    find_answer,
+    find_gap,
+    find_input,
+    find_returned,
+    is_resumed,
+    outcome_of,
+)
+from retrospan.ingest.interpret.pairing.pairing import read_calls
+from retrospan.ingest.interpret.prompts.fields_in_texts import open_fields
+from retrospan.ingest.interpret.prompts.history import History
 from retrospan.ingest.interpret.spans.parse_issues import ParseIssue, ParseIssues
 from retrospan.ingest.interpret.spans.span import Span
 from retrospan.ingest.interpret.spans.vocabulary import Vocabulary
 from retrospan.ingest.interpret.stated.statements import Statements, read_statements
+from retrospan.ingest.interpret.steps.context_use import ContextUse, read_context_use
+from retrospan.ingest.interpret.steps.run_step import RunStep
+from retrospan.ingest.interpret.steps.states import Change, States, read_changes
+from retrospan.ingest.interpret.steps.steps import read_steps
+from retrospan.ingest.interpret.steps.values import Values
+from retrospan.ingest.interpret.tree.borrowed_errors import clear_borrowed_errors
+from retrospan.ingest.interpret.tree.clocks import set_clocks
+from retrospan.ingest.interpret.tree.context import inherit
+from retrospan.ingest.interpret.tree.tree import Tree
+from retrospan.ingest.interpret.unfolding.answered_ids import take_answered_ids
+from retrospan.ingest.interpret.unfolding.answering_steps import find_answering_steps
+from retrospan.ingest.interpret.unfolding.answers_in_one import open_answers
+from retrospan.ingest.interpret.unfolding.cut_requests import fail_cut_requests
+from retrospan.ingest.interpret.unfolding.executions_in_one import split_executions
+from retrospan.ingest.interpret.unfolding.qualified_calls import restore_ids
+from retrospan.ingest.interpret.unfolding.requests_in_events import open_events
+from retrospan.ingest.interpret.unfolding.requests_in_one import open_loops
+from retrospan.ingest.interpret.unfolding.steps_around import complete_from_steps
+from retrospan.ingest.interpret.unfolding.told_thoughts import join_thoughts
+from retrospan.ingest.interpret.unfolding.transcripts import synthesize_calls
 from retrospan.ingest.interpret.version import version_with
 from retrospan.ingest.rules.model_limits import ModelLimits
 from retrospan.ingest.rules.ruleset import NO_RULES, Ruleset

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from retrospan.ingest.interpret.assembly.run_step import RunStep
-from retrospan.ingest.interpret.assembly.tree import Tree
-from retrospan.ingest.interpret.assembly.values import Values
 from retrospan.ingest.interpret.lineage.provenance import Edge, read_edges
 from retrospan.ingest.interpret.lineage.value_lineage import borrowed_edges
 from retrospan.ingest.interpret.normalize.normalized_span import NormalizedSpan
 from retrospan.ingest.interpret.spans.key import text_of_attribute, whole_number
+from retrospan.ingest.interpret.steps.run_step import RunStep
+from retrospan.ingest.interpret.steps.values import Values
+from retrospan.ingest.interpret.tree.tree import Tree
 from retrospan.schemas.attributes import FORK_STEP, LINK_TYPE, OUTPUT_ID, RUN_ID
 from retrospan.schemas.references import output_ref, run_ref, span_ref, step_ref
 

@@ -6,10 +6,10 @@ from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from retrospan.ingest.interpret.assembly.calls import messages_once
-from retrospan.ingest.interpret.assembly.run_step import RunStep
-from retrospan.ingest.interpret.assembly.values import Values
+from retrospan.ingest.interpret.calls.calls import messages_once
 from retrospan.ingest.interpret.normalize.message import Message, Part, parts_of
+from retrospan.ingest.interpret.steps.run_step import RunStep
+from retrospan.ingest.interpret.steps.values import Values
 from retrospan.schemas.attributes import OUTPUT_ID
 from retrospan.schemas.hashing import hash_of
 from retrospan.schemas.references import VERSION_OF, message_ref, output_ref, step_ref

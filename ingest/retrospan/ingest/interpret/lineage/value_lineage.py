@@ -10,14 +10,14 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from itertools import islice
 
-from retrospan.ingest.interpret.assembly.run_step import RunStep
-from retrospan.ingest.interpret.assembly.values import Values
 from retrospan.ingest.interpret.lineage.earlier_texts import EarlierText, EarlierTexts
 from retrospan.ingest.interpret.lineage.places import path_of
 from retrospan.ingest.interpret.lineage.provenance import Edge
 from retrospan.ingest.interpret.lineage.telling_values import TellingValue, telling_values
 from retrospan.ingest.interpret.normalize.documents import documents_of
 from retrospan.ingest.interpret.normalize.message import Message, Part, parts_of
+from retrospan.ingest.interpret.steps.run_step import RunStep
+from retrospan.ingest.interpret.steps.values import Values
 from retrospan.ingest.json_text import read_value
 from retrospan.schemas.references import VERSION_OF, document_ref, documents_named, message_ref, step_ref
 

@@ -1,7 +1,7 @@
 """Results that a program keeps in an envelope: text blocks in a list, beside what it notes of them and of how it went.
 
 By its form alone an envelope may as well be what the tool returned: the run says which it is
-(`assembly/enveloped_results.py`).
+(`pairing/enveloped_results.py`).
 """
 
 from __future__ import annotations

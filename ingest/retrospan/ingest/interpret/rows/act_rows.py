@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from retrospan.ingest.interpret.assembly.calls import ModelCall, ToolCall
-from retrospan.ingest.interpret.assembly.context_use import ContextUse
-from retrospan.ingest.interpret.assembly.run_step import RunStep
-from retrospan.ingest.interpret.assembly.values import Values
+from retrospan.ingest.interpret.calls.calls import ModelCall, ToolCall
 from retrospan.ingest.interpret.run import InterpretedRun
 from retrospan.ingest.interpret.spans.key import Key, text_of_attribute, whole_number
 from retrospan.ingest.interpret.spans.span import Attributes
+from retrospan.ingest.interpret.steps.context_use import ContextUse
+from retrospan.ingest.interpret.steps.run_step import RunStep
+from retrospan.ingest.interpret.steps.values import Values
 from retrospan.ingest.json_text import write_json
 from retrospan.schemas import canonical as rows
 from retrospan.schemas.attributes import ATTEMPT, CONTEXT_TOKENS, EFFECT, IDEMPOTENCY_KEY

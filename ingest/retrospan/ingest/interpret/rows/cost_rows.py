@@ -7,9 +7,9 @@ from collections.abc import Iterable, Sequence
 from decimal import Decimal
 from typing import TypedDict
 
-from retrospan.ingest.interpret.assembly.around_requests import counts, spans_of_several
-from retrospan.ingest.interpret.assembly.calls import ModelCall
+from retrospan.ingest.interpret.calls.calls import ModelCall
 from retrospan.ingest.interpret.dialects.stated_cost import service_of, stated_cost
+from retrospan.ingest.interpret.invariants.around_requests import counts, spans_of_several
 from retrospan.ingest.interpret.normalize.normalized_span import NormalizedSpan
 from retrospan.ingest.interpret.run import InterpretedRun
 from retrospan.ingest.interpret.spans.key import Key

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from retrospan.ingest.interpret.assembly.agents import Agent
-from retrospan.ingest.interpret.assembly.attempts import Attempt
-from retrospan.ingest.interpret.assembly.failures import Failure
-from retrospan.ingest.interpret.assembly.states import Change
-from retrospan.ingest.interpret.assembly.values import Value
 from retrospan.ingest.interpret.findings.facts import RunFacts
 from retrospan.ingest.interpret.lineage.provenance import Edge
+from retrospan.ingest.interpret.outcome.agents import Agent
+from retrospan.ingest.interpret.outcome.attempts import Attempt
+from retrospan.ingest.interpret.outcome.failures import Failure
 from retrospan.ingest.interpret.rows.act_rows import model_call_row, step_row, tool_call_row
 from retrospan.ingest.interpret.rows.cost_rows import cost_rows, note_total, wasted_calls, whole_run_rows
 from retrospan.ingest.interpret.rows.finding_rows import finding_rows
@@ -19,6 +17,8 @@ from retrospan.ingest.interpret.rows.shared_refs import crossings_of
 from retrospan.ingest.interpret.run import InterpretedRun
 from retrospan.ingest.interpret.spans.key import Key
 from retrospan.ingest.interpret.stated import rows as stated_rows
+from retrospan.ingest.interpret.steps.states import Change
+from retrospan.ingest.interpret.steps.values import Value
 from retrospan.ingest.prices.history import NO_PRICES, PriceHistory
 from retrospan.schemas import canonical as rows
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from retrospan.ingest.interpret.assembly.around_requests import counts_of_calls, tokens_around
+from retrospan.ingest.interpret.invariants.around_requests import counts_of_calls, tokens_around
 from retrospan.ingest.interpret.run import InterpretedRun
 from retrospan.ingest.interpret.spans.key import Key, text_of_attribute, whole_number
 from retrospan.ingest.interpret.spans.span import Attributes, Link, Span

@@ -7,13 +7,13 @@ import traceback
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from retrospan.ingest.interpret.assembly.grouping import (
+from retrospan.ingest.interpret.conversations import Conversations, Past
+from retrospan.ingest.interpret.grouping.grouping import (
     Trace,
     TraceGroup,
     read_groups,
     trace_of,
 )
-from retrospan.ingest.interpret.conversations import Conversations, Past
 from retrospan.ingest.interpret.normalize.normalized_span import NormalizedSpan
 from retrospan.ingest.interpret.rows.lists import LISTS, Rows
 from retrospan.ingest.interpret.rows.placeholders import broken_run

@@ -11,7 +11,7 @@ from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from retrospan.ingest.interpret.assembly.equal_histories import MOST_EQUAL
+from retrospan.ingest.interpret.grouping.equal_histories import MOST_EQUAL
 from retrospan.ingest.interpret.sql import load
 from retrospan.schemas.sequences import Newest
 from retrospan.schemas.store import Store

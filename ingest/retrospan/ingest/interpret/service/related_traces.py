@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 
-from retrospan.ingest.interpret.assembly.grouping import claimed_runs, joined_trace
 from retrospan.ingest.interpret.dialects.vocabulary import EVERY_FAMILY
+from retrospan.ingest.interpret.grouping.grouping import claimed_runs, joined_trace
 from retrospan.ingest.interpret.service.job import TooLong
 from retrospan.ingest.interpret.spans.decode import spans_of
 from retrospan.ingest.interpret.sql import load

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from retrospan.ingest.interpret.assembly.grouping import Trace
+from retrospan.ingest.interpret.grouping.grouping import Trace
 from retrospan.schemas.sequences import newest_of
 from retrospan.schemas.traces import TraceRow
 

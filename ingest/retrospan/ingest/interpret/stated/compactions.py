@@ -9,9 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from retrospan.ingest.interpret.assembly.calls import ModelCall
-from retrospan.ingest.interpret.assembly.context_use import ContextUse
-from retrospan.ingest.interpret.assembly.tree import Tree
+from retrospan.ingest.interpret.calls.calls import ModelCall
 from retrospan.ingest.interpret.normalize.normalized_span import NormalizedSpan
 from retrospan.ingest.interpret.spans.facts import facts_named, places_named
 from retrospan.ingest.interpret.spans.parse_issues import ParseIssues
@@ -19,6 +17,8 @@ from retrospan.ingest.interpret.spans.span import Attributes
 from retrospan.ingest.interpret.spans.span_fields import DETAILS_EVENT
 from retrospan.ingest.interpret.stated.events import StatedEvent, Whereabouts
 from retrospan.ingest.interpret.stated.fields import Fields
+from retrospan.ingest.interpret.steps.context_use import ContextUse
+from retrospan.ingest.interpret.tree.tree import Tree
 from retrospan.schemas import attributes as conventions
 from retrospan.schemas import semconv
 

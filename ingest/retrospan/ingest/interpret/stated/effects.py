@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from retrospan.ingest.interpret.assembly.calls import Calls
-from retrospan.ingest.interpret.assembly.tree import Tree
+from retrospan.ingest.interpret.calls.calls import Calls
 from retrospan.ingest.interpret.normalize.normalized_span import NormalizedSpan
 from retrospan.ingest.interpret.spans.parse_issues import ParseIssues
 from retrospan.ingest.interpret.stated.events import Whereabouts
 from retrospan.ingest.interpret.stated.fields import Fields
+from retrospan.ingest.interpret.tree.tree import Tree
 from retrospan.ingest.json_text import write_json
 from retrospan.schemas.attributes import ATTEMPT, COMPENSATES, EFFECT, EFFECT_STATUS, IDEMPOTENCY_KEY
 

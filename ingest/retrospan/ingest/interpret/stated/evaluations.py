@@ -10,10 +10,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from retrospan.ingest.interpret.assembly.calls import Calls, ModelCall
-from retrospan.ingest.interpret.assembly.run_step import RunStep
-from retrospan.ingest.interpret.assembly.tree import Tree
-from retrospan.ingest.interpret.assembly.values import Values
+from retrospan.ingest.interpret.calls.calls import Calls, ModelCall
 from retrospan.ingest.interpret.normalize.normalized_span import NormalizedSpan
 from retrospan.ingest.interpret.spans.facts import EVALUATION_RESULT, facts_named, facts_of
 from retrospan.ingest.interpret.spans.parse_issues import ParseIssues
@@ -22,6 +19,9 @@ from retrospan.ingest.interpret.spans.span_names import names_of_span
 from retrospan.ingest.interpret.spans.unflatten import unflatten
 from retrospan.ingest.interpret.stated.events import Whereabouts
 from retrospan.ingest.interpret.stated.fields import Fields
+from retrospan.ingest.interpret.steps.run_step import RunStep
+from retrospan.ingest.interpret.steps.values import Values
+from retrospan.ingest.interpret.tree.tree import Tree
 from retrospan.ingest.json_text import read_value, write_json
 from retrospan.schemas import semconv
 from retrospan.schemas.attributes import LINK_TYPE

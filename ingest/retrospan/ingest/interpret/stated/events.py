@@ -6,12 +6,12 @@ from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from retrospan.ingest.interpret.assembly.run_step import RunStep
-from retrospan.ingest.interpret.assembly.tree import Nearest, Tree
 from retrospan.ingest.interpret.normalize.normalized_span import NormalizedSpan
 from retrospan.ingest.interpret.spans.parse_issues import ParseIssues
 from retrospan.ingest.interpret.stated.fields import Fields
 from retrospan.ingest.interpret.stated.inside import Inside
+from retrospan.ingest.interpret.steps.run_step import RunStep
+from retrospan.ingest.interpret.tree.tree import Nearest, Tree
 from retrospan.schemas.attributes import CONVENTIONS, STEP_INDEX, STEP_NAME
 
 _TASK = {STEP_INDEX, STEP_NAME}

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from retrospan.ingest.interpret.assembly.run_step import RunStep
 from retrospan.ingest.interpret.spans.parse_issues import ParseIssues
 from retrospan.ingest.interpret.spans.span_fields import SpanFields
 from retrospan.ingest.interpret.stated.observations import Observation, Use, observe
+from retrospan.ingest.interpret.steps.run_step import RunStep
 from retrospan.ingest.json_text import read_value
 from retrospan.schemas import semconv
 from retrospan.schemas.hashing import hash_of

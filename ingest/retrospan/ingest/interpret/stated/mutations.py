@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from retrospan.ingest.interpret.assembly.calls import Calls, ToolCall
-from retrospan.ingest.interpret.assembly.run_step import RunStep
+from retrospan.ingest.interpret.calls.calls import Calls, ToolCall
 from retrospan.ingest.interpret.normalize.normalized_span import NormalizedSpan
 from retrospan.ingest.interpret.spans.key import text_of_attribute
 from retrospan.ingest.interpret.spans.parse_issues import ParseIssues
 from retrospan.ingest.interpret.stated.observations import Observation, observe
+from retrospan.ingest.interpret.steps.run_step import RunStep
 from retrospan.ingest.json_text import write_json
 from retrospan.ingest.rules.paths import MISSING
 from retrospan.ingest.rules.rule import Called, Missed, Statement, result_of

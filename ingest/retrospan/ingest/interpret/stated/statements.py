@@ -4,11 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from retrospan.ingest.interpret.assembly.calls import Calls
-from retrospan.ingest.interpret.assembly.context_use import ContextUse
-from retrospan.ingest.interpret.assembly.run_step import RunStep
-from retrospan.ingest.interpret.assembly.tree import Tree
-from retrospan.ingest.interpret.assembly.values import Values
+from retrospan.ingest.interpret.calls.calls import Calls
 from retrospan.ingest.interpret.lineage.provenance import Edge
 from retrospan.ingest.interpret.spans.parse_issues import ParseIssues
 from retrospan.ingest.interpret.stated.compactions import Compaction, read_compaction, read_flagged
@@ -33,6 +29,10 @@ from retrospan.ingest.interpret.stated.records import (
     read_checkpoint,
     read_decision,
 )
+from retrospan.ingest.interpret.steps.context_use import ContextUse
+from retrospan.ingest.interpret.steps.run_step import RunStep
+from retrospan.ingest.interpret.steps.values import Values
+from retrospan.ingest.interpret.tree.tree import Tree
 from retrospan.ingest.rules.ruleset import Ruleset
 from retrospan.schemas import attributes as conventions
 

@@ -1,0 +1,1 @@
+"""Which traces are one run."""

@@ -1,0 +1,1 @@
+"""What a run came to: its answer, its failures, its agents."""

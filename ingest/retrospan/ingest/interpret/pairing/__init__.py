@@ -1,0 +1,1 @@
+"""Executions of tools, paired with the calls that asked for them."""

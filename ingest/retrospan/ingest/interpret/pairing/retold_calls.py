@@ -1,0 +1,110 @@
+"""Model calls that were written over each other on one span around them all: its last prompt retells those before.
+
+The tool that a retold answer asked for, by the id of the call, ran while the span did: so the answer was given meanwhile.
+What ran at another time may have been asked for before, by a run that this one goes on with.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+
+from retrospan.ingest.interpret.calls.call_ids import CallIds
+from retrospan.ingest.interpret.normalize.message import Message, parts_of
+from retrospan.ingest.interpret.normalize.normalized_span import NormalizedSpan
+from retrospan.ingest.interpret.tree.tree import Tree
+
+#: The tools that ran, by the id of the call.
+Executed = dict[str, NormalizedSpan]
+
+
+def with_retold_calls(tree: Tree, requests: Sequence[NormalizedSpan]) -> list[NormalizedSpan]:
+    """Return the requests of a run, in order, with those that only prompts tell of; these are added to the tree.
+
+    Each was given what stands before its answer. When it was made is not known: it stands no earlier than the tools whose
+    results it was given.
+    """
+    tools = {span.tool_call_id: span for span in tree.spans if span.operation == "tool" and span.tool_call_id}
+    if not tools:
+        return [*requests]
+    answered = [span for span in requests if not span.is_told and tree.parent(span) is not None]
+    ids = CallIds()
+    for span in answered:
+        _drop_stale(span, ids)
+    known = {call_id for span in requests for message in span.output for call_id in _asked_in(message)}
+    missing = tools.keys() - known
+    told: list[tuple[NormalizedSpan, NormalizedSpan]] = []
+    for span in answered if missing else ():
+        parent = tree.parent(span)
+        if parent is not None:
+            told += ((parent, call) for call in _retold(span, missing, tools))
+    if not told:
+        return [*requests]
+    tree.add(told)
+    found = {call for _, call in told} | {span for span in requests if span.operation == "inference"}
+    return [span for span in tree.spans if span in found]
+
+
+def _drop_stale(span: NormalizedSpan, ids: CallIds) -> None:
+    """Take the calls out of an answer that its own prompt holds the results of: they are left over from an earlier one."""
+    asked = {call_id for message in span.output for call_id in _asked_in(message)}
+    given = ids.answered_in(span.input) if asked else set[str]()
+    if given.isdisjoint(asked):
+        return
+    kept: list[Message] = []
+    for message in span.output:
+        parts = [
+            part for part in message["parts"] if part["type"] != "tool_call" or part.get("id") not in given
+        ]
+        if parts:
+            kept.append({**message, "parts": parts})
+    span.output = kept
+
+
+def _retold(span: NormalizedSpan, missing: set[str], tools: Executed) -> Iterator[NormalizedSpan]:
+    """Yield the calls that a prompt is the first to retell, and last the one that it is the prompt of.
+
+    Their tools ran while the span did: it lies around them all, and is not the span of the last one either. The ids that
+    they ask for are not missing any more.
+    """
+    at = span.sent.started_at
+    is_around = False
+    for place, message in enumerate(span.input):
+        for part in parts_of(message, "tool_call_response"):
+            tool = tools.get(part.get("id", ""))
+            if tool is not None:
+                at = max(at, tool.sent.ended_at)
+        asked = _asked_in(message)
+        ran = [tools[call_id].sent.started_at for call_id in asked if call_id in missing]
+        if (
+            not ran
+            or len(ran) < len(asked)
+            or not span.sent.started_at <= min(ran) <= max(ran) <= span.sent.ended_at
+        ):
+            continue
+        missing.difference_update(asked)
+        is_around = True
+        yield NormalizedSpan(
+            sent=replace(span.sent, started_at=min(at, *ran), ended_at=0),
+            operation="inference",
+            dialect=span.dialect,
+            agent_name=span.agent_name,
+            conversation=span.conversation,
+            provider=span.provider,
+            request_model=span.request_model,
+            system=span.system,
+            input=span.input[:place],
+            output=[message],
+            tool_definitions=span.tool_definitions,
+            is_told=True,
+            names=span.names,
+        )
+    if is_around:
+        last = span.copy()
+        last.sent, last.is_told = replace(span.sent, started_at=at, ended_at=0), True
+        span.operation = "other"
+        yield last
+
+
+def _asked_in(message: Message) -> list[str]:
+    return [part["id"] for part in parts_of(message, "tool_call") if "id" in part]

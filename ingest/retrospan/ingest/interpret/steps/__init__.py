@@ -1,0 +1,1 @@
+"""The steps of a run, the state before and after each, and the values in them."""

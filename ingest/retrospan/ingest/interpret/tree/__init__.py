@@ -1,0 +1,1 @@
+"""The spans of a run as a tree: order, ancestors, inherited context, clocks."""

@@ -1,0 +1,55 @@
+"""What a span inherits: agent and conversation from its ancestors, the framework's node it runs in."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+
+from retrospan.ingest.interpret.tree.tree import Tree
+
+#: What the spans of all agents are called: the name of none.
+_ANY_AGENT = re.compile(
+    r"(?i:(?:[^a-z]|agents?|assistant|call|chain|executor|generate|graph|interaction|invoke|run|session|step|stream|task"
+    r"|text|turn|unknown|workflow)*)|[A-Z]\w*Agent(?:Executor)?|.*[./(\[].*"
+)
+
+
+def inherit(tree: Tree) -> None:
+    """Complete the spans of a run from those around them, in place."""
+    _mark_nodes(tree)
+    _name_agents(tree)
+    conversation = next((r.conversation for r in tree.spans if r.conversation), None)
+    named = tree.nearest(lambda span: bool(span.agent_name))
+    for span in tree.spans:
+        if span.agent_name is None and span in named:
+            span.agent_name = named[span].agent_name
+    for span in tree.top_down():
+        # What is above the parent, the parent has by now.
+        parent = tree.parent(span)
+        span.conversation = span.conversation or (parent.conversation if parent else conversation)
+        if span.task is None:
+            span.task = parent.task if parent else None
+        if span.node is None:
+            node = parent.node if parent else None
+            span.node = replace(node) if node else None
+
+
+def _mark_nodes(tree: Tree) -> None:
+    """Tell the span of a framework's node from spans inside the node: its parent does not run in the same place."""
+    for span in tree.spans:
+        if span.operation != "step" or span.node is None:
+            continue
+        parent = tree.parent(span)
+        inside = parent is not None and parent.node == span.node
+        span.is_node = not inside
+        if inside:
+            span.operation = "other"
+
+
+def _name_agents(tree: Tree) -> None:
+    """Name agents after their spans, in a run in which no agent's span states a name."""
+    agents = [span for span in tree.spans if span.operation == "agent"]
+    if not any(span.agent_name for span in agents):
+        for span in agents:
+            name = re.sub(r"^(?:invoke|run)_agent |[. ]run$", "", span.sent.name)
+            span.agent_name = None if _ANY_AGENT.fullmatch(name) else name
