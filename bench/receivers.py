@@ -8,6 +8,7 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
+from retrospan.ingest.http.site import Site
 from retrospan.ingest.log.write_ahead_log import WriteAheadLog
 from retrospan.ingest.receive.grpc import GrpcReceiver
 from retrospan.ingest.receive.http import HttpReceiver
@@ -20,7 +21,7 @@ def main(directory: str) -> None:
     log = WriteAheadLog.open(Path(directory))
     intake = Intake(log)
     here = Address("127.0.0.1", 0)
-    grpc, http = GrpcReceiver(intake, here), HttpReceiver(intake, here)
+    grpc, http = GrpcReceiver(intake, here), HttpReceiver(intake, Site(here))
     print(f"ready grpc=127.0.0.1:{grpc.start()} http=127.0.0.1:{http.start()}", flush=True)
     sys.stdin.read()
     grpc.stop(1)

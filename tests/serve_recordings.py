@@ -22,6 +22,7 @@ from why_scenes import why_scenes
 from retrospan.ingest.answer.admin import Admin
 from retrospan.ingest.answer.sql_port import SqlPort
 from retrospan.ingest.config import Limits
+from retrospan.ingest.http.site import Site
 from retrospan.ingest.interpret.rows.lists import Rows
 from retrospan.ingest.interpret.service.dispatch import write_rows
 from retrospan.ingest.setting_values import Address
@@ -64,7 +65,7 @@ def main() -> None:
     tell(store, *why_scenes(), *healthy_scenes(), *found_scenes())
     port = SqlPort(
         warehouse,
-        Address("127.0.0.1", 0),
+        Site(Address("127.0.0.1", 0)),
         limits=Limits(),
         admin=Admin({}),
         health=lambda: {"status": "ok"},

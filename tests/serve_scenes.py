@@ -19,6 +19,7 @@ from story import tell
 from retrospan.ingest.answer.admin import Admin, Report
 from retrospan.ingest.answer.sql_port import SqlPort
 from retrospan.ingest.config import Limits
+from retrospan.ingest.http.site import Site
 from retrospan.ingest.setting_values import Address
 from retrospan.ingest.warehouse.embedded import EmbeddedWarehouse
 from retrospan.ingest.warehouse.new_warehouse import lay_out
@@ -52,7 +53,7 @@ def main() -> None:
 
     port = SqlPort(
         warehouse,
-        Address("127.0.0.1", 0),
+        Site(Address("127.0.0.1", 0)),
         limits=Limits(),
         admin=Admin({"rebuild": rebuild}),
         health=lambda: {"status": "ok"},

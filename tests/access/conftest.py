@@ -20,6 +20,7 @@ from retrospan.ingest.access.quotas import Meter
 from retrospan.ingest.access.tenancy import Tenancy
 from retrospan.ingest.access.tokens import TokenFile
 from retrospan.ingest.config import Limits, TlsSettings
+from retrospan.ingest.http.site import Site
 from retrospan.ingest.log.record import Record, decode
 from retrospan.ingest.log.write_ahead_log import WriteAheadLog
 from retrospan.ingest.receive.grpc import GrpcReceiver
@@ -95,7 +96,7 @@ class Door:
     @cached_property
     def http_port(self) -> int:
         receiver = HttpReceiver(
-            self.intake, Address("127.0.0.1", 0), gate=self.gate, tls=self.tls, threads=self.threads
+            self.intake, Site(Address("127.0.0.1", 0), self.tls), gate=self.gate, threads=self.threads
         )
         self.stopping.callback(receiver.stop, 5)
         return receiver.start()

@@ -21,6 +21,7 @@ from retrospan.ingest.answer.admin import Admin
 from retrospan.ingest.answer.sql_port import SqlPort
 from retrospan.ingest.cli.client.collector_client import CollectorClient
 from retrospan.ingest.config import Limits
+from retrospan.ingest.http.site import Site
 from retrospan.ingest.setting_values import Address
 from retrospan.ingest.warehouse.embedded import EmbeddedWarehouse
 from retrospan.queries import connect
@@ -39,7 +40,7 @@ def port(warehouse: EmbeddedWarehouse, tmp_path: Path) -> Iterator[int]:
     tenancy.claim("default")
     sql = SqlPort(
         warehouse,
-        Address("127.0.0.1", 0),
+        Site(Address("127.0.0.1", 0)),
         limits=Limits(),
         admin=Admin({"rebuild": lambda arguments, report: report({"rebuilt": 1})}),
         health=lambda: HEALTH,
@@ -182,7 +183,7 @@ def test_an_open_collector_answers_under_addresses_and_no_foreign_name(
 ) -> None:
     sql = SqlPort(
         warehouse,
-        Address("0.0.0.0", 0),
+        Site(Address("0.0.0.0", 0)),
         limits=Limits(),
         admin=Admin({}),
         health=lambda: HEALTH,

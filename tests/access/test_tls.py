@@ -26,7 +26,7 @@ from retrospan.ingest.cli.client.collector_client import CollectorClient
 from retrospan.ingest.config import TlsSettings
 from retrospan.ingest.http.messages import Receive, Response, Scope, Send, send_response, text
 from retrospan.ingest.http.server import HttpServer
-from retrospan.ingest.http.visitors import Visitors
+from retrospan.ingest.http.site import Site
 from retrospan.ingest.setting_values import Address
 from retrospan.queries import connect
 from retrospan.schemas.errors import CollectorUnreachable, ConfigError
@@ -100,7 +100,7 @@ def secured(door: Door) -> Iterator[Callable[[TlsSettings], Secured]]:
     def start(tls: TlsSettings) -> Secured:
         door.tls = tls
         address = Address("127.0.0.1", 0)
-        server = HttpServer(answer, address, Visitors(address), refuse, flag="--sql", name="test", tls=tls)
+        server = HttpServer(answer, Site(address, tls), refuse, flag="--sql", name="test")
         servers.append(server)
         return Secured(door, tls, server.start())
 

@@ -14,6 +14,7 @@ import pytest
 from retrospan.ingest.answer.admin import Admin, Report
 from retrospan.ingest.answer.sql_port import SqlPort
 from retrospan.ingest.config import Limits
+from retrospan.ingest.http.site import Site
 from retrospan.ingest.setting_values import Address
 from retrospan.ingest.warehouse.embedded import EmbeddedWarehouse
 from retrospan.schemas.errors import PermanentError
@@ -84,7 +85,7 @@ def sample(warehouse: EmbeddedWarehouse) -> Iterator[EmbeddedWarehouse]:
 def started(warehouse: EmbeddedWarehouse, limits: Limits = LIMITS) -> SqlPort:
     return SqlPort(
         warehouse,
-        Address("127.0.0.1", 0),
+        Site(Address("127.0.0.1", 0)),
         limits=limits,
         admin=Admin({"rebuild": rebuild, "broken": broken}),
         health=lambda: {"status": "ok"},

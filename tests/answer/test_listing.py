@@ -16,6 +16,7 @@ from retrospan.ingest.access.gate import Gate
 from retrospan.ingest.access.tokens import TokenFile
 from retrospan.ingest.answer.admin import Admin
 from retrospan.ingest.answer.sql_port import SqlPort
+from retrospan.ingest.http.site import Site
 from retrospan.ingest.setting_values import Address
 from retrospan.ingest.warehouse.embedded import EmbeddedWarehouse
 from retrospan.queries import catalogue
@@ -29,7 +30,7 @@ def started(warehouse: EmbeddedWarehouse, **others: Any) -> SqlPort:
         catalogue.install(store)
     return SqlPort(
         warehouse,
-        Address("127.0.0.1", 0),
+        Site(Address("127.0.0.1", 0)),
         limits=LIMITS,
         admin=Admin({}),
         health=lambda: {"status": "ok"},

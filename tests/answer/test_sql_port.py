@@ -21,6 +21,7 @@ from clickhouse_connect.driver.exceptions import DatabaseError
 
 from retrospan.ingest.answer.admin import Admin
 from retrospan.ingest.answer.sql_port import SqlPort
+from retrospan.ingest.http.site import Site
 from retrospan.ingest.setting_values import Address
 from retrospan.ingest.warehouse.embedded import EmbeddedWarehouse
 from retrospan.queries import connect
@@ -297,7 +298,7 @@ def test_odd_requests_do_not_harm(port: Port) -> None:
 def test_a_taken_port_is_refused(sample: EmbeddedWarehouse, port: Port) -> None:
     second = SqlPort(
         sample,
-        Address("127.0.0.1", port.number),
+        Site(Address("127.0.0.1", port.number)),
         limits=LIMITS,
         admin=Admin({}),
         health=dict[str, object],
@@ -341,7 +342,7 @@ def test_probes_hear_whether_it_lives_and_whether_what_is_sent_is_kept(
     ready = [True]
     served = SqlPort(
         sample,
-        Address("127.0.0.1", 0),
+        Site(Address("127.0.0.1", 0)),
         limits=LIMITS,
         admin=Admin({}),
         health=lambda: {"status": "failing"},

@@ -26,6 +26,7 @@ from retrospan.ingest.answer.admin import Admin
 from retrospan.ingest.answer.readers import BLOCK_ROWS
 from retrospan.ingest.answer.sql_port import SqlPort
 from retrospan.ingest.config import Limits
+from retrospan.ingest.http.site import Site
 from retrospan.ingest.setting_values import Address
 from retrospan.ingest.warehouse.embedded import EmbeddedWarehouse
 from retrospan.queries import connect
@@ -44,22 +45,30 @@ DEAF = (
 )
 SOON = 20.0
 """Two seconds are promised; a busy machine takes its time. Without being stopped they run for a minute."""
+HERE = Site(Address("127.0.0.1", 0))
 
 
 class Tried:
     """A SQL port and what its engine does."""
 
-    def __init__(self, warehouse: EmbeddedWarehouse, limits: Limits = LIMITS, **others: object) -> None:
+    def __init__(
+        self,
+        warehouse: EmbeddedWarehouse,
+        limits: Limits = LIMITS,
+        *,
+        site: Site = HERE,
+        gate: Gate | None = None,
+    ) -> None:
         self.stuck: list[str] = []
         self.port = SqlPort(
             warehouse,
-            Address("127.0.0.1", 0),
+            site,
             limits=limits,
             admin=Admin({}),
             health=lambda: {"status": "ok"},
             metrics=str,
+            gate=gate,
             stuck=self.stuck.append,
-            **others,  # type: ignore[arg-type]
         )
         self.number = self.port.start()
         self._store = warehouse.connect()
@@ -182,7 +191,7 @@ def test_an_answer_that_is_not_taken_gives_its_place_to_who_waits(tried: Tried) 
 
 
 def test_an_answer_that_is_not_taken_is_ended_though_nobody_waits(warehouse: EmbeddedWarehouse) -> None:
-    tried = Tried(warehouse, unread_seconds=1.0)
+    tried = Tried(warehouse, site=replace(HERE, unread_seconds=1.0))
     try:
         with tried.asked(LARGE):
             tried.until_running(1)
@@ -193,7 +202,7 @@ def test_an_answer_that_is_not_taken_is_ended_though_nobody_waits(warehouse: Emb
 
 @pytest.mark.long
 def test_an_answer_that_is_taken_slowly_comes_whole(warehouse: EmbeddedWarehouse) -> None:
-    tried = Tried(warehouse, unread_seconds=2.0)
+    tried = Tried(warehouse, site=replace(HERE, unread_seconds=2.0))
     query = "SELECT number, number FROM numbers(1000000)"
     whole = b"".join(b"%d\t%d\n" % (number, number) for number in range(1_000_000))
     try:
@@ -352,7 +361,7 @@ def test_a_query_that_cannot_be_stopped_is_reported_and_its_client_told(tried: T
 def test_a_port_over_a_socket_that_listens_already(warehouse: EmbeddedWarehouse) -> None:
     with socket.create_server(("127.0.0.1", 0)) as listener:
         number = listener.getsockname()[1]
-        tried = Tried(warehouse, listener=listener)
+        tried = Tried(warehouse, site=replace(HERE, listener=listener))
         try:
             assert tried.number == number
             assert tried.answer("SELECT 1") == (200, b"1\n")

@@ -16,6 +16,7 @@ import pytest
 from receive.conftest import REQUEST_BYTES, Disk, Station
 
 from retrospan.ingest.config import Limits
+from retrospan.ingest.http.site import Site
 from retrospan.ingest.log.write_ahead_log import WriteAheadLog
 from retrospan.ingest.receive.http import HttpReceiver
 from retrospan.ingest.receive.intake import Intake
@@ -90,7 +91,7 @@ def closed(connection: socket.socket) -> bool:
 )
 @pytest.mark.requirement("R28")
 def test_headers_that_do_not_come_close_the_connection(station: Station, first: bytes) -> None:
-    receiver = HttpReceiver(station.intake, Address("127.0.0.1", 0), header_seconds=0.3)
+    receiver = HttpReceiver(station.intake, Site(Address("127.0.0.1", 0), header_seconds=0.3))
     station.stopping.callback(receiver.stop, 5)
     port = receiver.start()
     with ExitStack() as stack:
@@ -100,7 +101,7 @@ def test_headers_that_do_not_come_close_the_connection(station: Station, first: 
 
 @pytest.mark.requirement("R28")
 def test_headers_sent_a_byte_at_a_time_have_the_same_deadline(station: Station) -> None:
-    receiver = HttpReceiver(station.intake, Address("127.0.0.1", 0), header_seconds=0.5)
+    receiver = HttpReceiver(station.intake, Site(Address("127.0.0.1", 0), header_seconds=0.5))
     station.stopping.callback(receiver.stop, 5)
     port = receiver.start()
     deadline = time.monotonic() + 300
@@ -121,7 +122,7 @@ def test_headers_sent_a_byte_at_a_time_have_the_same_deadline(station: Station) 
 
 @pytest.mark.requirement("R28")
 def test_a_slow_body_is_not_cut_by_the_deadline_of_headers(station: Station) -> None:
-    receiver = HttpReceiver(station.intake, Address("127.0.0.1", 0), header_seconds=0.2)
+    receiver = HttpReceiver(station.intake, Site(Address("127.0.0.1", 0), header_seconds=0.2))
     station.stopping.callback(receiver.stop, 5)
     port = receiver.start()
     content = body()

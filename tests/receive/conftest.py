@@ -13,6 +13,7 @@ import pytest
 
 from retrospan.ingest.config import Limits
 from retrospan.ingest.durable_files import Files
+from retrospan.ingest.http.site import Site
 from retrospan.ingest.log.record import Record, decode
 from retrospan.ingest.log.write_ahead_log import WriteAheadLog
 from retrospan.ingest.receive.grpc import GrpcReceiver
@@ -64,7 +65,9 @@ class Station:
     def http_port(self) -> int:
         """Starts the HTTP receiver."""
         receiver = HttpReceiver(
-            self.intake, Address("127.0.0.1", 0), body_seconds=self.body_seconds, log_event=self.said.append
+            self.intake,
+            Site(Address("127.0.0.1", 0), body_seconds=self.body_seconds),
+            log_event=self.said.append,
         )
         self.stopping.callback(receiver.stop, 5)
         return receiver.start()

@@ -24,6 +24,7 @@ from opentelemetry.proto.logs.v1.logs_pb2 import LogRecord
 from opentelemetry.sdk.trace import TracerProvider
 from opentelemetry.sdk.trace.export import BatchSpanProcessor, SimpleSpanProcessor
 
+from retrospan.ingest.http.site import Site
 from retrospan.ingest.receive.http import HttpReceiver
 from retrospan.ingest.setting_values import Address
 from retrospan.schemas.errors import PortInUse
@@ -234,7 +235,7 @@ def test_a_stop_does_not_wait_for_work_beyond_the_grace(station: Station) -> Non
         go_on.wait()
 
     station.intake.traces = hanging  # type: ignore[method-assign, assignment]
-    receiver = HttpReceiver(station.intake, Address("127.0.0.1", 0))
+    receiver = HttpReceiver(station.intake, Site(Address("127.0.0.1", 0)))
     with socket.create_connection(("127.0.0.1", receiver.start()), timeout=30) as sender:
         head = "POST /v1/traces HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/x-protobuf\r\n"
         sender.sendall(f"{head}content-length: 0\r\n\r\n".encode())
@@ -365,7 +366,7 @@ def test_the_stock_exporter_comes_back_after_a_full_disk(station: Station) -> No
 
 @pytest.mark.linux
 def test_a_taken_port_is_named_with_its_owner(station: Station) -> None:
-    receiver = HttpReceiver(station.intake, Address("127.0.0.1", station.http_port))
+    receiver = HttpReceiver(station.intake, Site(Address("127.0.0.1", station.http_port)))
     with pytest.raises(PortInUse, match=r"is in use by pid \d+ .*--http 127.0.0.1:0"):
         receiver.start()
     receiver.stop(0)

@@ -22,6 +22,7 @@ from retrospan.ingest.answer.admin import Admin, Report
 from retrospan.ingest.answer.jaeger.port import JaegerPort
 from retrospan.ingest.answer.sql_port import SqlPort
 from retrospan.ingest.config import Config
+from retrospan.ingest.http.site import Site
 from retrospan.ingest.interpret.service.interpreter import Interpreter
 from retrospan.ingest.load.ledger import Ledger
 from retrospan.ingest.load.loader import Loader
@@ -188,36 +189,31 @@ class Following:
         config = self._config
         return SqlPort(
             self._opened,
-            config.sql,
+            self._site(config.sql, listener),
             limits=config.limits,
             admin=admin,
             health=health,
             metrics=metrics,
             gate=self._gate,
-            tls=self._tls,
             reader_of=self._opened.reader_of,
             stuck=self._stuck,
-            listener=listener,
-            host_names=config.host_names,
-            origins=config.origins,
         )
 
     def _answer_jaeger(self, stack: ExitStack, listener: socket.socket, address: Address) -> None:
-        config = self._config
         port = JaegerPort(
-            listener,
-            address,
-            limits=config.limits,
+            self._site(address, listener),
+            limits=self._config.limits,
             reader_of=self._opened.reader_of,
             places=self._port.places,
             gate=self._gate,
-            tls=self._tls,
             stuck=self._stuck,
-            host_names=config.host_names,
-            origins=config.origins,
         )
         port.start()
         stack.callback(port.stop, GRACE_SECONDS)
+
+    def _site(self, address: Address, listener: socket.socket) -> Site:
+        config = self._config
+        return Site(address, self._tls, listener, host_names=config.host_names, origins=config.origins)
 
     def _admin(self, retention: Retention, rebuilding: Rebuilding) -> Admin:
         config, opened = self._config, self._opened

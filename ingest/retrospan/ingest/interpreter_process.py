@@ -21,6 +21,7 @@ from retrospan.ingest.answer.jaeger.port import JaegerPort
 from retrospan.ingest.answer.sql_port import SqlPort
 from retrospan.ingest.collector import GRACE_SECONDS
 from retrospan.ingest.config import Config
+from retrospan.ingest.http.site import Site
 from retrospan.ingest.interpret.service.interpreter import Interpreter
 from retrospan.ingest.load.migrating import migrate
 from retrospan.ingest.open_warehouse import OpenWarehouse, open_warehouse
@@ -108,16 +109,13 @@ class InterpretingProcess:
         )
         port = SqlPort(
             opened,
-            config.sql,
+            self._site(config.sql),
             limits=config.limits,
             admin=admin,
             health=self._health,
             metrics=lambda: rendered(self._records(port, gate)),
             gate=gate,
-            tls=config.tls,
             reader_of=opened.reader_of,
-            host_names=config.host_names,
-            origins=config.origins,
         )
         self._interpreter.start()
         stack.callback(self._interpreter.stop)
@@ -134,21 +132,20 @@ class InterpretingProcess:
     def _answer_jaeger(
         self, stack: ExitStack, address: Address, opened: OpenWarehouse, port: SqlPort, gate: Gate
     ) -> Address:
-        config = self.config
         jaeger = JaegerPort(
-            address,
-            address,
-            limits=config.limits,
+            self._site(address),
+            limits=self.config.limits,
             reader_of=opened.reader_of,
             places=port.places,
             gate=gate,
-            tls=config.tls,
-            host_names=config.host_names,
-            origins=config.origins,
         )
         number = jaeger.start()
         stack.callback(jaeger.stop, GRACE_SECONDS)
         return Address(address.host, number)
+
+    def _site(self, address: Address) -> Site:
+        config = self.config
+        return Site(address, config.tls, host_names=config.host_names, origins=config.origins)
 
     def _rebuild(self, arguments: Mapping[str, object], report: Report) -> None:
         """Read every run again; those of other interpreters are passed on to them."""

@@ -11,9 +11,10 @@ from collections.abc import Callable
 from contextlib import ExitStack
 
 from retrospan.ingest.access.gate import Gate
+from retrospan.ingest.access.tls import server_context
 from retrospan.ingest.answer.stand_in import StandIn
 from retrospan.ingest.config import Config
-from retrospan.ingest.http.visitors import Visitors
+from retrospan.ingest.http.site import Site
 from retrospan.ingest.log.write_ahead_log import WriteAheadLog
 from retrospan.ingest.receive.grpc import GrpcReceiver
 from retrospan.ingest.receive.http import HttpReceiver
@@ -46,8 +47,15 @@ class Receiving:
         self._intake = Intake(log, config.limits, redactor)
         self.observed = CollectorStatus(config, ReceivingParts(log, self._intake, gate, supervisor), loaded)
         self._probes = Probes(self.observed, gate)
-        visitors = Visitors(config.sql, gate.guarded, config.host_names, config.origins)
-        self.stand_in = StandIn(listener, self._probes, lambda: supervisor.failure, config.tls, visitors)
+        site = Site(
+            config.sql,
+            server_context(config.tls),
+            host_names=config.host_names,
+            origins=config.origins,
+        )
+        self.stand_in = StandIn(
+            site, listener, self._probes, lambda: supervisor.failure, guarded=gate.guarded
+        )
 
     def start(self, stack: ExitStack, grace: float) -> tuple[Address, Address]:
         """Begin to receive; returns the addresses of gRPC and of HTTP. The stack ends it, and gives what is in flight
@@ -61,11 +69,13 @@ class Receiving:
         stack.callback(grpc.stop, grace)
         http = HttpReceiver(
             self._intake,
-            self._config.http,
+            Site(
+                self._config.http,
+                self._config.tls,
+                host_names=self._config.host_names,
+                origins=self._config.origins,
+            ),
             gate=self._gate,
-            tls=self._config.tls,
-            host_names=self._config.host_names,
-            origins=self._config.origins,
             pages=self._probes.page,
             log_event=self._log_event,
         )

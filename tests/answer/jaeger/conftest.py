@@ -21,6 +21,7 @@ from opentelemetry.trace import Link, SpanKind, Status, StatusCode, set_span_in_
 
 from retrospan.ingest.answer.jaeger.port import JaegerPort
 from retrospan.ingest.config import InterpreterSettings, Limits
+from retrospan.ingest.http.site import Site
 from retrospan.ingest.interpret.service.interpreter import Interpreter
 from retrospan.ingest.setting_values import Address
 from retrospan.ingest.warehouse.embedded import EmbeddedWarehouse
@@ -96,7 +97,7 @@ def scene(module_warehouse: EmbeddedWarehouse) -> Iterator[Scene]:
     interpreter.notice(first, last)
     settled(interpreter)
     interpreter.stop()
-    port = JaegerPort(ANY, ANY, limits=Limits(), reader_of=lambda tenant: module_warehouse.connect())
+    port = JaegerPort(Site(ANY), limits=Limits(), reader_of=lambda tenant: module_warehouse.connect())
     made = Scene(Asking(f"127.0.0.1:{port.start()}"), module_warehouse, traces, spans)
     assert len(made.rows("SELECT run_id FROM runs")) == 3
     yield made

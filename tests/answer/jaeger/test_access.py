@@ -15,6 +15,7 @@ from retrospan.ingest.access.tenancy import Tenancy
 from retrospan.ingest.access.tokens import TokenFile
 from retrospan.ingest.answer.jaeger.port import JaegerPort
 from retrospan.ingest.config import Limits
+from retrospan.ingest.http.site import Site
 from retrospan.ingest.setting_values import Address
 from retrospan.ingest.warehouse.embedded import EmbeddedWarehouse
 from retrospan.schemas.store import Store
@@ -40,7 +41,7 @@ def guarded(warehouse: EmbeddedWarehouse, tmp_path: Path, tenants: list[str]) ->
         return warehouse.connect()
 
     gate = Gate(TokenFile(file, print), Tenancy(shared=True), now=lambda: NOW)
-    port = JaegerPort(ANY, ANY, limits=Limits(), reader_of=reader_of, gate=gate)
+    port = JaegerPort(Site(ANY), limits=Limits(), reader_of=reader_of, gate=gate)
     yield Asking(f"127.0.0.1:{port.start()}")
     port.stop(5)
 
@@ -74,7 +75,7 @@ def test_an_answer_that_takes_too_long_is_not_waited_for(warehouse: EmbeddedWare
         answered.wait(30)
         return warehouse.connect()
 
-    port = JaegerPort(ANY, ANY, limits=Limits(query_seconds=0.1), reader_of=reader_of)
+    port = JaegerPort(Site(ANY), limits=Limits(query_seconds=0.1), reader_of=reader_of)
     answer = Asking(f"127.0.0.1:{port.start()}")("/api/services")
     answered.set()
     port.stop(5)

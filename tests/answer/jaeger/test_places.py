@@ -17,6 +17,7 @@ from answer.conftest import LIMITS, Port, started
 
 from retrospan.ingest.answer.jaeger.port import JaegerPort
 from retrospan.ingest.answer.sql_port import SqlPort
+from retrospan.ingest.http.site import Site
 from retrospan.ingest.warehouse.embedded import EmbeddedWarehouse
 from retrospan.schemas.store import Store
 
@@ -53,7 +54,7 @@ class Ports:
             return cast(Store, Slow(store, self.begun)) if self.is_slow else store
 
         self.sql: SqlPort = started(warehouse, FEW)
-        self.jaeger = JaegerPort(ANY, ANY, limits=FEW, reader_of=reader_of, places=self.sql.places)
+        self.jaeger = JaegerPort(Site(ANY), limits=FEW, reader_of=reader_of, places=self.sql.places)
         self.ask_sql = Port(self.sql.start())
         self.ask = Asking(f"127.0.0.1:{self.jaeger.start()}")
 

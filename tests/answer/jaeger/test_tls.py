@@ -11,6 +11,7 @@ from certificates import make_certificates
 
 from retrospan.ingest.answer.jaeger.port import JaegerPort
 from retrospan.ingest.config import Limits, TlsSettings
+from retrospan.ingest.http.site import Site
 from retrospan.ingest.warehouse.embedded import EmbeddedWarehouse
 
 from .conftest import ANY, Asking
@@ -19,7 +20,7 @@ from .conftest import ANY, Asking
 def test_it_speaks_tls_and_nothing_else(warehouse: EmbeddedWarehouse, tmp_path: Path) -> None:
     made = make_certificates(tmp_path)
     tls = TlsSettings(made.server.certificate, made.server.key, made.authority)
-    port = JaegerPort(ANY, ANY, limits=Limits(), reader_of=lambda tenant: warehouse.connect(), tls=tls)
+    port = JaegerPort(Site(ANY, tls), limits=Limits(), reader_of=lambda tenant: warehouse.connect())
     address = f"localhost:{port.start()}"
     try:
         context = ssl.create_default_context(cafile=str(made.authority))

@@ -11,11 +11,9 @@ from __future__ import annotations
 import asyncio
 import json
 import secrets
-import socket
-import ssl
 import time
 import uuid
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping
 from dataclasses import dataclass, field
 from functools import partial
 from typing import ParamSpec, TypeVar
@@ -42,10 +40,9 @@ from retrospan.ingest.answer.readers import ReaderOf
 from retrospan.ingest.answer.running import RunningQuery
 from retrospan.ingest.answer.running_queries import asking, kill_of
 from retrospan.ingest.answer.sessions import Sessions
-from retrospan.ingest.config import Limits, TlsSettings
-from retrospan.ingest.http.connection import CONNECTION, HEADER_BYTES, UNREAD_SECONDS, Connection
+from retrospan.ingest.config import Limits
+from retrospan.ingest.http.connection import CONNECTION, HEADER_BYTES, Connection
 from retrospan.ingest.http.messages import (
-    BODY_SECONDS,
     Gone,
     Receive,
     Request,
@@ -57,9 +54,8 @@ from retrospan.ingest.http.messages import (
     text,
 )
 from retrospan.ingest.http.server import HttpServer
-from retrospan.ingest.http.visitors import Visitors
+from retrospan.ingest.http.site import Site
 from retrospan.ingest.logs import log_failure
-from retrospan.ingest.setting_values import Address
 from retrospan.ingest.status.counting import QueryCounters
 from retrospan.ingest.warehouse.error_codes import ACCESS_DENIED
 from retrospan.ingest.warehouse.warehouse import Warehouse
@@ -88,32 +84,24 @@ class SqlPort:
     def __init__(
         self,
         warehouse: Warehouse,
-        address: Address,
+        site: Site,
         *,
         limits: Limits,
         admin: Admin,
         health: Callable[[], Mapping[str, object]],
         metrics: Callable[[], str],
         gate: Gate | RemoteGate | None = None,
-        tls: TlsSettings | ssl.SSLContext | None = None,
         reader_of: ReaderOf | None = None,
         ready: Callable[[], bool] = lambda: True,
         stuck: Callable[[str], None] = lambda query: None,
-        listener: socket.socket | None = None,
-        host_names: Sequence[str] = (),
-        origins: Sequence[str] = (),
-        body_seconds: float = BODY_SECONDS,
-        unread_seconds: float = UNREAD_SECONDS,
     ) -> None:
         """Without a `gate` everybody may ask; without `reader_of` everybody sees all that the warehouse holds.
 
         `ready` says whether what is sent now would be kept; it is asked by probes and may not wait for the engine.
-        `stuck` is told of a query that still runs five seconds after its limit or after it was to stop. A `listener`
-        is a socket that listens on the address already. `host_names` are further names of this collector, `origins`
-        the pages that may ask from a browser.
+        `stuck` is told of a query that still runs five seconds after its limit or after it was to stop.
 
         Raises:
-            ConfigError: a file of `tls` cannot be used.
+            ConfigError: a file of the site's `tls` cannot be used.
         """
         gate = gate or Gate()
         self._admission = Admission(gate)
@@ -123,7 +111,7 @@ class SqlPort:
         self._health = health
         self._metrics = metrics
         self._ready = ready
-        self._body_seconds = body_seconds
+        self._body_seconds = site.body_seconds
         self._kept_bytes = partial(most_body_bytes, text_bytes=limits.query_text_bytes)
         self.places = Places(limits)
         """For queries of this process, whatever the port."""
@@ -141,14 +129,12 @@ class SqlPort:
         self._pages = FairExecutor(4, "retrospan-page")
         self._server = HttpServer(
             self._answer,
-            listener or address,
-            Visitors(address, gate.guarded, host_names, origins),
+            site,
             _refuse,
             flag="--sql",
             name="sql-port",
+            guarded=gate.guarded,
             address_bytes=ADDRESS_BYTES,
-            tls=tls,
-            unread_seconds=unread_seconds,
             settled=lambda: not self._desk.running,
         )
         self._understanding = Understanding(warehouse, limits, self._counting.refused)

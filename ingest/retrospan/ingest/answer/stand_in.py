@@ -8,11 +8,10 @@ from __future__ import annotations
 import socket
 import threading
 from collections.abc import Callable
+from dataclasses import replace
 from urllib.parse import parse_qsl
 
 from retrospan.ingest.access.gate import clickhouse_token
-from retrospan.ingest.access.tls import server_context
-from retrospan.ingest.config import TlsSettings
 from retrospan.ingest.http.messages import (
     Receive,
     Response,
@@ -25,7 +24,7 @@ from retrospan.ingest.http.messages import (
     text,
 )
 from retrospan.ingest.http.server import HttpServer
-from retrospan.ingest.http.visitors import Visitors
+from retrospan.ingest.http.site import Site
 from retrospan.ingest.status.probes import TEXT, Probes
 from retrospan.schemas.errors import Forbidden, Unauthenticated
 
@@ -38,18 +37,19 @@ class StandIn:
 
     def __init__(
         self,
+        site: Site,
         listener: socket.socket,
         probes: Probes,
         failure: Callable[[], str],
-        tls: TlsSettings | None,
-        visitors: Visitors,
+        *,
+        guarded: bool,
     ) -> None:
-        """`failure` says why questions are not answered just now; `visitors` who is answered at all."""
+        """`failure` says why questions are not answered just now; `guarded`: a token is asked for."""
+        self._site = site
         self._listener = listener
         self._probes = probes
         self._failure = failure
-        self._tls = server_context(tls)
-        self._visitors = visitors
+        self._guarded = guarded
         self._changing = threading.Lock()
         self._server: HttpServer | None = None
 
@@ -60,12 +60,11 @@ class StandIn:
                 return
             self._server = HttpServer(
                 self._answer,
-                self._listener.dup(),
-                self._visitors,
+                replace(self._site, listener=self._listener.dup()),
                 _refuse,
                 flag="--sql",
                 name="retrospan-stand-in",
-                tls=self._tls,
+                guarded=self._guarded,
                 connections=_CONNECTIONS,
             )
             self._server.start()

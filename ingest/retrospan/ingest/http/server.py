@@ -19,20 +19,16 @@ from typing import Any
 import uvicorn
 
 from retrospan.ingest.access.tls import server_context
-from retrospan.ingest.config import TlsSettings
 from retrospan.ingest.http.connection import (
     CONNECTION,
     HEADER_BYTES,
-    HEADER_SECONDS,
-    UNREAD_SECONDS,
     Connection,
     Crowd,
     most_connections,
 )
 from retrospan.ingest.http.messages import App, Receive, Scope, Send, drain, headers_of, path_of
+from retrospan.ingest.http.site import Site
 from retrospan.ingest.http.visitors import Visitors
-from retrospan.ingest.port import bind
-from retrospan.ingest.setting_values import Address
 
 PROBES = frozenset({"/ping", "/health", "/health/live", "/health/ready", "/health/answering"})
 HANDSHAKE_SECONDS = 10.0
@@ -50,15 +46,12 @@ class HttpServer:
     def __init__(
         self,
         app: App,
-        place: Address | socket.socket,
-        visitors: Visitors,
+        site: Site,
         refuse: Refuse,
         *,
         flag: str,
         name: str,
-        tls: TlsSettings | ssl.SSLContext | None = None,
-        header_seconds: float = HEADER_SECONDS,
-        unread_seconds: float = UNREAD_SECONDS,
+        guarded: bool = False,
         header_bytes: int = HEADER_BYTES,
         address_bytes: int = 0,
         connections: int = 0,
@@ -66,29 +59,28 @@ class HttpServer:
     ) -> None:
         """
         Args:
-            place: where to listen, or a socket that is bound already; it is closed by `stop`.
+            site: where it listens; the socket is closed by `stop`.
             flag: the option of `serve` that names the address.
             name: of the thread, and of the server in answers.
-            header_seconds: how long the headers of a request may take.
-            unread_seconds: how long a client may leave an answer unread.
+            guarded: whether a token is asked for.
             address_bytes: how long a first line with the headers may be of a few requests at once, where that is more.
             connections: how many requests may be in progress; 0: as many as the process's descriptors allow.
             settled: whether what requests began has ended; a stop waits a moment for it.
         Raises:
-            ConfigError: a file of `tls` cannot be used.
+            ConfigError: a file of the site's `tls` cannot be used.
         """
-        self._place = place
+        self._site = site
         self._flag = flag
         self._name = name
         crowd = Crowd(
             connections or most_connections(),
-            header_seconds,
-            unread_seconds,
+            site.header_seconds,
+            site.unread_seconds,
             header_bytes=header_bytes,
             address_bytes=address_bytes,
         )
         config = uvicorn.Config(
-            _Entrance(app, visitors, refuse),
+            _Entrance(app, site.visitors(guarded=guarded), refuse),
             loop="asyncio",
             http="h11",
             ws="none",
@@ -101,7 +93,7 @@ class HttpServer:
             h11_max_incomplete_event_size=max(header_bytes, address_bytes),
         )
         config.load()
-        config.ssl = tls if isinstance(tls, ssl.SSLContext) else server_context(tls)
+        config.ssl = site.tls if isinstance(site.tls, ssl.SSLContext) else server_context(site.tls)
         self.secure = config.ssl is not None
         """Whether it speaks TLS."""
         self._server = _Server(config, crowd, settled)
@@ -109,8 +101,7 @@ class HttpServer:
 
     def start(self) -> int:
         """Listen, and return the port. Raises PortInUse."""
-        place = self._place
-        listener = bind(place, flag=self._flag) if isinstance(place, Address) else place
+        listener = self._site.bind(self._flag)
         listener.setblocking(False)
         port: int = listener.getsockname()[1]
         self._thread = threading.Thread(

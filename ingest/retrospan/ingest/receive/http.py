@@ -12,16 +12,14 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from urllib.parse import parse_qsl
 
 from retrospan.ingest.access.fair_executor import FairExecutor
 from retrospan.ingest.access.gate import Gate, bearer, clickhouse_token
 from retrospan.ingest.access.tokens import Grant
-from retrospan.ingest.config import Limits, TlsSettings
-from retrospan.ingest.http.connection import HEADER_SECONDS, UNREAD_SECONDS
+from retrospan.ingest.config import Limits
 from retrospan.ingest.http.messages import (
-    BODY_SECONDS,
     Gone,
     Receive,
     Response,
@@ -34,7 +32,7 @@ from retrospan.ingest.http.messages import (
     text,
 )
 from retrospan.ingest.http.server import HttpServer
-from retrospan.ingest.http.visitors import Visitors
+from retrospan.ingest.http.site import Site
 from retrospan.ingest.logs import log_event, log_failure
 from retrospan.ingest.memory import keep_arenas_few
 from retrospan.ingest.receive.budget import Hold
@@ -73,34 +71,26 @@ _TYPE_OF: dict[Format, bytes] = {"protobuf": b"application/x-protobuf", "json": 
 class HttpReceiver:
     """An HTTP server over an intake. Start once, stop once.
 
-    `header_seconds` and `body_seconds` are how long the headers and the body of a request may take to arrive; `log_event`
-    gets the hints about mistakes.
-    Without a `gate` everybody may send. `host_names` are further names of this collector, `origins` the pages that may
-    send from a browser. `pages` answer probes; without any there is `/health/live`.
+    Without a `gate` everybody may send. `pages` answer probes; without any there is `/health/live`. `log_event` gets the
+    hints about mistakes.
     """
 
     def __init__(
         self,
         intake: Intake,
-        address: Address,
+        site: Site,
         limits: Limits | None = None,
         *,
         gate: Gate | None = None,
-        tls: TlsSettings | None = None,
         threads: int = THREADS,
-        body_seconds: float = BODY_SECONDS,
-        header_seconds: float = HEADER_SECONDS,
-        unread_seconds: float = UNREAD_SECONDS,
-        host_names: Sequence[str] = (),
-        origins: Sequence[str] = (),
         pages: Pages | None = None,
         log_event: Callable[[str], None] = log_event,
     ) -> None:
-        """Raise ConfigError when a file of `tls` cannot be used."""
+        """Raise ConfigError when a file of the site's `tls` cannot be used."""
         self._intake = intake
-        self._address = address
+        self._address = site.address
         self._limit = (limits or intake.limits).request_bytes
-        self._body_seconds = body_seconds
+        self._body_seconds = site.body_seconds
         self._log_event = log_event
         self._said: set[str] = set()
         self._gate = gate or Gate()
@@ -108,14 +98,11 @@ class HttpReceiver:
         self._pages = pages or _live
         self._server = HttpServer(
             self._answer,
-            address,
-            Visitors(address, self._gate.guarded, host_names, origins),
+            site,
             self._refuse_visitor,
             flag="--http",
             name="retrospan-http",
-            tls=tls,
-            header_seconds=header_seconds,
-            unread_seconds=unread_seconds,
+            guarded=self._gate.guarded,
         )
         self._scheme = "https" if self._server.secure else "http"
 

@@ -8,9 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import os
-import socket
-import ssl
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Callable
 from dataclasses import dataclass
 from urllib.parse import parse_qsl
 
@@ -24,7 +22,7 @@ from retrospan.ingest.answer.jaeger.lookups import Lookups
 from retrospan.ingest.answer.jaeger.routes import V3, Answer, NotImplementedHere, answer_to
 from retrospan.ingest.answer.readers import ReaderOf, bounded, bounds
 from retrospan.ingest.answer.running import RunningQuery
-from retrospan.ingest.config import Limits, TlsSettings
+from retrospan.ingest.config import Limits
 from retrospan.ingest.http.connection import CONNECTION, Connection
 from retrospan.ingest.http.messages import (
     BODY_SECONDS,
@@ -40,9 +38,8 @@ from retrospan.ingest.http.messages import (
     text,
 )
 from retrospan.ingest.http.server import HttpServer
-from retrospan.ingest.http.visitors import Visitors
+from retrospan.ingest.http.site import Site
 from retrospan.ingest.logs import log_failure
-from retrospan.ingest.setting_values import Address
 from retrospan.schemas.errors import (
     TIMEOUT_EXCEEDED,
     TOO_MANY_QUERIES,
@@ -67,30 +64,23 @@ class JaegerPort:
 
     def __init__(
         self,
-        place: Address | socket.socket,
-        address: Address,
+        site: Site,
         *,
         limits: Limits,
         reader_of: ReaderOf,
         places: Places | None = None,
         gate: Gate | RemoteGate | None = None,
-        tls: TlsSettings | ssl.SSLContext | None = None,
         stuck: Callable[[str], None] = lambda query: None,
-        host_names: Sequence[str] = (),
-        origins: Sequence[str] = (),
     ) -> None:
         """
         Args:
-            place: where to listen, or a socket that listens already.
-            address: what it was told to listen on.
+            site: where it listens.
             reader_of: gives a connection that sees what is a tenant's.
             places: those of the other ports of this process.
             gate: says whose a token is; without it everybody may ask.
             stuck: told of a question that cannot be stopped.
-            host_names: further names of this collector.
-            origins: the pages that may ask from a browser.
         Raises:
-            ConfigError: a file of `tls` cannot be used.
+            ConfigError: a file of the site's `tls` cannot be used.
         """
         gate = gate or Gate()
         self._admission = Admission(gate)
@@ -106,12 +96,11 @@ class JaegerPort:
         self._checks = FairExecutor(4, "retrospan-jaeger-check")
         self._server = HttpServer(
             self._answer,
-            place,
-            Visitors(address, gate.guarded, host_names, origins),
+            site,
             _refuse,
             flag="--jaeger",
             name="jaeger-port",
-            tls=tls,
+            guarded=gate.guarded,
             settled=lambda: not self._desk.running,
         )
 
