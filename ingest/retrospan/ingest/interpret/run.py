@@ -167,20 +167,7 @@ def interpret(
     copies = [span.copy() for span in spans]
     clocks = set_clocks(copies)
     tree = Tree(copies)
-    take_out_pieces(tree)
-    split_executions(tree)
-    restore_ids(tree)
-    take_answered_ids(tree)
-    open_events(tree)
-    open_fields(tree)
-    open_answers(tree)
-    open_loops(tree)
-    synthesize_calls(tree)
-    join_thoughts(tree)
-    clear_borrowed_errors(tree)
-    fail_cut_requests(tree)
-    complete_from_steps(tree)
-    find_answering_steps(tree)
+    _make_acts_of_spans(tree)
     separate = separate_conversations(tree)
     inherit(tree)
     gap = find_gap(tree)
@@ -236,3 +223,23 @@ def interpret(
         run.conversation = run.input = run.output = run.answer_ref = None
         run.problems += separate.problems()
     return run
+
+
+def _make_acts_of_spans(tree: Tree) -> None:
+    """Let each span of the tree be one act: what is told twice, in pieces, together or not by a span of its own is put
+    right, in this order.
+    """
+    take_out_pieces(tree)
+    split_executions(tree)
+    restore_ids(tree)
+    take_answered_ids(tree)
+    open_events(tree)
+    open_fields(tree)
+    open_answers(tree)
+    open_loops(tree)
+    synthesize_calls(tree)
+    join_thoughts(tree)
+    clear_borrowed_errors(tree)
+    fail_cut_requests(tree)
+    complete_from_steps(tree)
+    find_answering_steps(tree)

@@ -134,22 +134,28 @@ class _Borrowing:
             self.heard.add(number)
             for text in (str(part.get("content") or "") for part in parts_of(message, "text")):
                 if self.earlier.holds_documents:
-                    said = message_ref(self.messages.hash(number))
-                    for value in self._telling(text):
-                        origins = self.earlier.origins(value, step.number, None)
-                        for origin in () if origins is None else origins.found:
-                            if origin.reference.startswith("document:"):
-                                role = origins.role("value") if origins is not None else "value"
-                                self._add(
-                                    step, said, "wasDerivedFrom", origin.reference, role, place=origin.place
-                                )
+                    self._repeated_of_documents(step, number, text)
                 self.searched += len(self.values) * len(text)
                 if self.searched > MOST_SEARCHED:
                     return
-                for source in sorted({at for value, at in self.values.items() if value in text}):
-                    if source in self.told_in:
-                        said = message_ref(self.messages.hash(number))
-                        self._add(step, said, "wasDerivedFrom", self.told_in[source], "value")
+                self._repeated_of_results(step, number, text)
+
+    def _repeated_of_documents(self, step: RunStep, number: int, text: str) -> None:
+        said = message_ref(self.messages.hash(number))
+        for value in self._telling(text):
+            origins = self.earlier.origins(value, step.number, None)
+            if origins is None:
+                continue
+            role = origins.role("value")
+            for origin in origins.found:
+                if origin.reference.startswith("document:"):
+                    self._add(step, said, "wasDerivedFrom", origin.reference, role, place=origin.place)
+
+    def _repeated_of_results(self, step: RunStep, number: int, text: str) -> None:
+        for source in sorted({at for value, at in self.values.items() if value in text}):
+            if source in self.told_in:
+                said = message_ref(self.messages.hash(number))
+                self._add(step, said, "wasDerivedFrom", self.told_in[source], "value")
 
     def call(self, step: RunStep, before: int) -> None:
         """Look where the arguments of a tool call come from, and remember what it was the first to return.
