@@ -63,6 +63,25 @@ def test_a_fresh_log_and_an_empty_one(keeper: Keeper) -> None:
     verified(keeper, derived=True)
 
 
+def test_runs_that_come_while_it_is_at_work_are_not_called_wrong(keeper: Keeper) -> None:
+    keeper.send([agent_run(f"run-{number}", "ok") for number in range(3)])
+    keeper.settle()
+    told: list[Mapping[str, object]] = []
+
+    def while_it_reads(line: Mapping[str, object]) -> None:
+        if line.get("phase") == "interpreting again" and len(keeper.runs()) == 3:
+            keeper.send([agent_run("late", "ok")])
+            keeper.settle()
+        told.append(line)
+
+    verification = Verification(keeper.warehouse, keeper.log, keeper.loader.chains, 0)
+    verification.run(VerifyRequest(full=True, derived=True), while_it_reads)
+    assert len(keeper.runs()) == 4
+    assert not [line for line in told if line.get("wrong")], told
+    (derived,) = [line for line in told if line.get("part") == "derived rows" and "covered" in line]
+    assert any("while it was at work" in str(why) for why in cast("list[str]", derived["not_covered"]))
+
+
 @pytest.mark.soak
 def test_spans_that_were_sent_again_and_merged(keeper: Keeper) -> None:
     requests = [agent_run(f"run-{number}", "ok") for number in range(10)]

@@ -17,6 +17,7 @@ from retrospan.ingest.interpret.rows.lists import TABLES
 from retrospan.ingest.interpret.service.dispatch import BatchRunner, TraceBatch
 from retrospan.ingest.interpret.service.remote_store import answer_from
 from retrospan.ingest.interpret.service.run_queue import TraceKey
+from retrospan.ingest.interpret.service.selection import EVERYTHING
 from retrospan.ingest.interpret.service.worker import Worker
 from retrospan.ingest.interpret.version import version_with
 from retrospan.ingest.rules.ruleset import Ruleset
@@ -84,6 +85,7 @@ class DerivedRows:
         self._runner = BatchRunner(1, owns, rules, prices=prices)
         self._reader = Worker(patience_seconds=READING_SECONDS)
         self._done: set[tuple[str, str]] = set()
+        self._compared: set[tuple[str, str]] = set()
         for table in TABLES.values():
             scratch.copy_table(table)
         scratch.store.command(load("create_seen_runs"))
@@ -109,11 +111,21 @@ class DerivedRows:
             self._runner.processes.stop()
             self._reader.stop()
         if all_of_them:
-            for owner, run_id in self._scratch.store.rows(load("runs_not_made"), {"database": DATABASE}):
+            self._check_nothing_else()
+
+    def _check_nothing_else(self) -> None:
+        """Report the runs that no trace made, but not those of traces that came or were read meanwhile."""
+        asked: Parameters = {"database": DATABASE}
+        rows = typed_rows(self._scratch.store, tuple[str, str, list[str]], load("runs_not_made"), asked)
+        left = {row.trace for row in EVERYTHING.traces(self._store)} - self._compared if rows else set()
+        for tenant, run_id, trace_ids in rows:
+            if any((tenant, trace_id) in left for trace_id in trace_ids):
+                self._part.leave_out("runs that arrived, or were interpreted first, while it was at work")
+            else:
                 self._part.report_wrong(
                     f"canon_runs, run {run_id}",
                     "is stored, but no stored span produces it",
-                    tenant=owner,
+                    tenant=tenant,
                     run_id=run_id,
                 )
 
@@ -133,6 +145,7 @@ class DerivedRows:
         }
         self._see(tenant, [run for reading in before.values() for run in reading.run_ids])
         self._part.count(traces=len(comparable))
+        self._compared.update((tenant, trace_id) for trace_id in comparable)
         if not comparable:
             return
         self._make(tenant, comparable)
@@ -140,6 +153,7 @@ class DerivedRows:
         others = self._read(tenant, sorted(made - set(before)))
         if all(self._fits(reading) for reading in others.values()):
             self._done.update((tenant, trace_id) for trace_id in others)
+            self._compared.update((tenant, trace_id) for trace_id in others)
             self._compare(tenant, {**before, **others})
         self._scratch.clear(*TABLES.values())
 
