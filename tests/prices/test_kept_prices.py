@@ -166,3 +166,38 @@ def test_a_history_that_cannot_be_read_says_so(tmp_path: Path, line: str) -> Non
         keep_prices(tmp_path, PriceSettings(published=False), 5)
     with pytest.raises(ConfigError, match="line 2 cannot be read"):
         packed(PriceSettings(kept=tmp_path / FILE))
+
+
+@pytest.mark.parametrize(
+    ("old", "new"), [("input = 2", "input = 9"), ("per_million", "per_millipn"), (": 10,", ": 11,")]
+)
+def test_a_price_that_was_altered_since_is_no_price(
+    keep: Callable[[str | None, int], bool], tmp_path: Path, old: str, new: str
+) -> None:
+    assert keep(TABLE, 10) and keep(DEARER, 20)
+    path = tmp_path / FILE
+    whole = path.read_text()
+    assert old in whole
+    path.write_text(whole.replace(old, new, 1))
+    for read in (lambda: keep(DEARER, 30), lambda: packed(PriceSettings(kept=path))):
+        with pytest.raises(ConfigError, match=r"line 1 cannot be read: .*not what was written"):
+            read()
+    path.write_text(whole)
+    assert not keep(DEARER, 30)
+
+
+def test_what_an_earlier_release_kept_is_linked_at_the_next_start(
+    keep: Callable[[str | None, int], bool], tmp_path: Path
+) -> None:
+    path = tmp_path / FILE
+    lines = [json.dumps({"adopted_at": at, "tables": [table]}) for at, table in ((10, TABLE), (20, DEARER))]
+    path.write_text("".join(f"{line}\n" for line in lines))
+    assert not keep(DEARER, 30), "no table is new"
+    assert [sorted(json.loads(line)) for line in path.read_text().splitlines()] == [
+        ["adopted_at", "link", "tables"]
+    ] * 2
+    assert [at for at, _ in unpacked(packed(PriceSettings(kept=path))).adopted] == [10, 20]
+    # What cannot have been a table is not vouched for.
+    path.write_text(lines[0].replace("per_million", "per_millipn") + "\n" + lines[1] + "\n")
+    with pytest.raises(ConfigError, match="per_millipn"):
+        keep(DEARER, 40)

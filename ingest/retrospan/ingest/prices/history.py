@@ -7,8 +7,10 @@ from __future__ import annotations
 import json
 import zlib
 from bisect import bisect_right
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from hashlib import sha256
 from typing import cast
 
 from retrospan.ingest.prices.price_file import parse_prices
@@ -58,12 +60,20 @@ def _table(text: str) -> PriceTable:
     return parse_prices(text, "prices.jsonl")
 
 
+def link_of(before: str, at: int, tables: Sequence[str]) -> str:
+    """Return what links an adoption to the one before it, whose link is `before`; '' for the first."""
+    return sha256(json.dumps([before, at, *tables]).encode()).hexdigest()
+
+
 def read_adoptions(text: str, name: str) -> list[tuple[int, list[str]]]:
     """Return the texts of tables by the time from which they are in force; `name` is what errors call what holds them.
+
+    A line with a link vouches for itself and for all before it; one that an earlier release wrote has none.
 
     Raises ConfigError.
     """
     found: list[tuple[int, list[str]]] = []
+    link = ""
     for number, line in enumerate(text.splitlines(), start=1):
         try:
             said = cast("dict[str, object]", json.loads(line))
@@ -71,6 +81,9 @@ def read_adoptions(text: str, name: str) -> list[tuple[int, list[str]]]:
             if not isinstance(at, int) or not isinstance(tables, list) or (found and at <= found[-1][0]):
                 raise ValueError("not a time after the last, and texts")
             found.append((at, [str(each) for each in cast("list[object]", tables)]))
+            link = link_of(link, *found[-1])
+            if said.get("link", link) != link:
+                raise ValueError("it, or a line before it, is not what was written")
         except (ValueError, TypeError, KeyError) as error:
             raise ConfigError(
                 f"{name} line {number} cannot be read: {error}. It says what past runs cost: restore it from a backup, "

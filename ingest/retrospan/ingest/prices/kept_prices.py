@@ -1,17 +1,19 @@
 """The price tables that a collector was ever given, kept in `prices.jsonl` of its directory.
 
-A table applies from the moment it is adopted: whatever arrived earlier keeps the prices of the earlier tables.
+A table applies from the moment it is adopted: whatever arrived earlier keeps the prices of the earlier tables. Each
+line is linked to those before it by a hash, so that a price that is altered later is no price.
 """
 
 from __future__ import annotations
 
 import json
 import zlib
+from collections.abc import Sequence
 from pathlib import Path
 
 from retrospan.ingest.config import PriceSettings
 from retrospan.ingest.durable_files import Files
-from retrospan.ingest.prices.history import read_adoptions
+from retrospan.ingest.prices.history import link_of, read_adoptions
 from retrospan.ingest.prices.price_file import parse_prices, read_price_file
 from retrospan.schemas.errors import ConfigError
 
@@ -35,6 +37,8 @@ def require_usable(settings: PriceSettings) -> None:
 def keep_prices(directory: Path, settings: PriceSettings, now: int, files: Files | None = None) -> bool:
     """Note the tables of the settings as in force from now on, if they are not already; True if they are new.
 
+    Lines of an earlier release, which have no links, get them.
+
     Raises:
         ConfigError: the file of prices, or what was kept, cannot be used.
     """
@@ -45,15 +49,28 @@ def keep_prices(directory: Path, settings: PriceSettings, now: int, files: Files
     except (OSError, UnicodeDecodeError) as error:
         raise ConfigError(f"cannot read {path}: {error}.") from error
     adoptions = read_adoptions(kept, str(path))
-    if (adoptions[-1][1] if adoptions else []) == texts:
+    is_new = (adoptions[-1][1] if adoptions else []) != texts
+    if (content := _written(adoptions)) != kept:
+        for table in {table for _, tables in adoptions for table in tables}:
+            parse_prices(table, str(path))  # nothing vouches for them yet
+    if is_new:
+        adoptions.append((max(now, adoptions[-1][0] + 1) if adoptions else now, texts))
+        content = _written(adoptions)
+    if content == kept:
         return False
-    at = max(now, adoptions[-1][0] + 1) if adoptions else now
-    line = json.dumps({"adopted_at": at, "tables": texts})
     try:
-        (files or Files()).replace(path, f"{kept}{line}\n".encode())
+        (files or Files()).replace(path, content.encode())
     except OSError as error:
         raise ConfigError(f"cannot write {path}: {error.strerror}.") from error
-    return True
+    return is_new
+
+
+def _written(adoptions: Sequence[tuple[int, list[str]]]) -> str:
+    lines, link = list[str](), ""
+    for at, tables in adoptions:
+        link = link_of(link, at, tables)
+        lines.append(json.dumps({"adopted_at": at, "tables": tables, "link": link}) + "\n")
+    return "".join(lines)
 
 
 def packed(settings: PriceSettings) -> bytes:
