@@ -39,6 +39,24 @@ def test_what_is_set_holds_for_its_session_and_no_other(port: Port) -> None:
     assert port.sql(NULLS)[1] == b"1\t\n"
 
 
+def test_settings_of_writing_are_taken_and_mean_nothing(port: Port) -> None:
+    """As dbt sets them for everything that it does."""
+    of_writing = {"mutations_sync": "3", "alter_sync": "3", "insert_distributed_sync": "1"}
+    client = clickhouse_connect.get_client(host="127.0.0.1", port=port.number, settings=of_writing)
+    try:
+        assert client.query("SELECT 1").result_rows == [(1,)]
+        client.command("SET mutations_sync = 0")
+        with pytest.raises(Exception, match="READONLY"):
+            client.command("CREATE TABLE t (a Int8) ENGINE Memory")
+    finally:
+        client.close()
+    asked_of = "SELECT value FROM system.settings WHERE name = 'mutations_sync'"
+    before = port.sql(asked_of)[1]
+    assert before not in (b"", b"3\n")
+    assert port.sql(f"{asked_of} SETTINGS mutations_sync = 3")[1] == before
+    assert port.sql(asked_of, mutations_sync="3")[1] == before
+
+
 def test_a_session_that_is_not_there_is_told_when_asked_for(port: Port) -> None:
     status, body, _ = port.sql("SELECT 1", session_id="nobody", session_check="1")
     assert status == 404 and b"Code: 372" in body and b"SESSION_NOT_FOUND" in body

@@ -361,3 +361,15 @@ def test_a_listed_page_may_send_and_ask(listed: Served) -> None:
 def test_names_that_are_none_are_refused_at_the_start(tmp_path: Path, flags: list[str]) -> None:
     with pytest.raises(AssertionError, match=r"is not a name such as collector\.example"):
         Served(tmp_path / "data", tmp_path / "stderr.txt", *flags)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_client_of_the_native_protocol_hears_an_error_that_it_can_show(
+    collector: Served, name: str
+) -> None:
+    hello = b"\x00\x11ClickHouse client\x1a\x09\xd8\xa9\x03\x09retrospan\x07default\x00"
+    packet = said(port_of(collector, name), hello)
+    # The number of an exception, its code, and its name; then what is shown.
+    assert packet.startswith(b"\x02\x65\x00\x00\x00\x0dDB::Exception"), packet
+    assert b"this port speaks HTTP" in packet and b"HTTP/1.1" not in packet
+    assert asked(port_of(collector, name), "/health/live", {})[0] == 200

@@ -105,6 +105,15 @@ HARMLESS = word_set(
     session_timezone transform_null_in union_default_mode use_skip_indexes use_variant_as_common_type
     """
 )
+#: Settings that say how is written what cannot be written here: clients set them for all they do, so they are taken, and
+#: mean nothing.
+OF_WRITING = word_set(
+    """
+    allow_nondeterministic_mutations alter_sync async_insert database_replicated_enforce_synchronous_settings
+    distributed_foreground_insert insert_deduplicate insert_distributed_sync insert_quorum lightweight_deletes_sync
+    max_insert_block_size mutations_sync replication_alter_partitions_sync wait_for_async_insert
+    """
+)
 #: Settings that a subquery may carry, as our views do: they say what a value means, and bound nothing.
 IN_SUBQUERIES = word_set(
     """
@@ -119,6 +128,11 @@ def harmless(setting: str) -> bool:
     """Whether a reader may set this. `output_format_schema` names a file to write, so not every output setting."""
     output = setting.startswith("output_format_") and setting != "output_format_schema"
     return output or setting in HARMLESS
+
+
+def settable(setting: str) -> bool:
+    """Whether a reader may name this, whatever comes of it."""
+    return harmless(setting) or setting in LOWERED or setting in OF_WRITING
 
 
 @dataclass(frozen=True, slots=True)

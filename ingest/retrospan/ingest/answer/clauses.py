@@ -10,7 +10,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from retrospan.ingest.answer.allowlist import IN_SUBQUERIES, LOWERED, harmless, word_set
+from retrospan.ingest.answer.allowlist import IN_SUBQUERIES, OF_WRITING, settable, word_set
 from retrospan.ingest.answer.lexer import Token, where
 from retrospan.schemas.errors import SqlError
 
@@ -51,10 +51,11 @@ def split_tail(found: Sequence[Token], text: str) -> Tail:
         else:
             read, at = _settings(found, at, text)
             for name, value in read.items():
-                if not (harmless(name.folded) or name.folded in LOWERED):
+                if not settable(name.folded):
                     raise _refusal(f"setting {name.text} is not open to readers", name, text)
                 check_value(name.text, str(value))
-                settings[name.folded] = value
+                if name.folded not in OF_WRITING:
+                    settings[name.folded] = value
     for place in range(begin):
         if _begins_settings(found, place):
             read, _ = _settings(found, place, text)

@@ -13,7 +13,7 @@ import re
 from collections.abc import Collection, Mapping, Sequence
 from functools import cache
 
-from retrospan.ingest.answer.allowlist import DATABASE, HARMLESS, LOWERED
+from retrospan.ingest.answer.allowlist import DATABASE, HARMLESS, LOWERED, OF_WRITING
 from retrospan.ingest.answer.inlining import CLAUSES
 from retrospan.ingest.answer.lean_views import in_selects
 from retrospan.ingest.answer.lexer import Token, quoted, tokens, written
@@ -213,7 +213,7 @@ def _described(words: Sequence[Token]) -> str | None:
 
 def _settable() -> str:
     """Return the condition that a setting is one that a reader may set."""
-    names = ", ".join(quoted(name) for name in sorted(HARMLESS | LOWERED))
+    names = ", ".join(quoted(name) for name in sorted(HARMLESS | LOWERED | OF_WRITING))
     return f"name IN ({names}) OR (startsWith(name, 'output_format_') AND name != 'output_format_schema')"
 
 

@@ -10,7 +10,7 @@ import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 
-from retrospan.ingest.answer.allowlist import LOWERED, OPEN_DATABASES, harmless
+from retrospan.ingest.answer.allowlist import OPEN_DATABASES, settable
 from retrospan.ingest.answer.clauses import UNKNOWN_SETTING, check_value
 from retrospan.ingest.answer.guard import READONLY, UNKNOWN_DATABASE
 from retrospan.ingest.answer.lexer import SYNTAX_ERROR, Token, tokens
@@ -134,7 +134,7 @@ def _set(words: list[Token]) -> dict[str, str]:
         if not plain or value is None or value.kind not in ("word", "string", "number"):
             raise SqlError("SET takes a list of `name = value`. Write SET final = 1.", code=SYNTAX_ERROR)
         assert name is not None
-        if not (harmless(name.folded) or name.folded in LOWERED):
+        if not settable(name.folded):
             raise SqlError(
                 f"8123 is read-only: {name.text[:60]} cannot be set. Settings that say how an answer is written can, "
                 "and limits can be lowered: system.settings shows which.",

@@ -17,6 +17,7 @@ from typing import Any
 import h11
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
+from retrospan.ingest.http import native_client
 from retrospan.ingest.http.framing import StrictBuffer
 from retrospan.ingest.operating_system import descriptor_limit
 
@@ -105,6 +106,7 @@ class Connection(H11Protocol):
         self._ending: asyncio.TimerHandle | None = None
         self._half_closed = False
         self._drops = False
+        self._is_new = True
 
     def connection_made(self, transport: Any) -> None:
         super().connection_made(transport)
@@ -116,6 +118,10 @@ class Connection(H11Protocol):
 
     def data_received(self, data: bytes) -> None:
         if self._drops:
+            return
+        is_new, self._is_new = self._is_new, False
+        if is_new and data.startswith(native_client.HELLO):
+            self._refuse_native()
             return
         super().data_received(data)
         if self._is_in_progress():
@@ -154,6 +160,12 @@ class Connection(H11Protocol):
             super().send_400_response(msg)
         self.give_up()
 
+    def _refuse_native(self) -> None:
+        """Tell a client of ClickHouse's native protocol so in its own words: it cannot read an answer of HTTP."""
+        self.transport.write(native_client.refusal())
+        self._stop_waiting()
+        self._end()
+
     def _refuse_size(self) -> None:
         """Say that a head is too long, and take what is still on its way: else the client never reads the answer."""
         most = max(self._crowd.header_bytes, self._crowd.address_bytes)
@@ -167,10 +179,14 @@ class Connection(H11Protocol):
             h11.EndOfMessage(),
         ):
             self.transport.write(self.conn.send(event))
-        self._drops = True
         self._received = self.conn._receive_buffer = StrictBuffer(self._admits)
         self._stop_waiting()
         self._crowd.large.discard(self)
+        self._end()
+
+    def _end(self) -> None:
+        """Say no more, and drop what is still on its way."""
+        self._drops = True
         self._ending = self._ending or self.loop.call_later(_LINGER_SECONDS, self.transport.abort)
         if self.transport.can_write_eof():
             self.transport.write_eof()
