@@ -173,3 +173,40 @@ def test_wording_takes_any_arguments() -> None:
     one, other = wording_of('{"q": "Ann Lee orders"}'), wording_of('{"q": "orders of Bob Ray"}')
     assert one is not None and other is not None
     assert question_of([one, other]) is None and not is_reworded(one.words, other.words)
+
+
+def test_what_a_result_measures_of_its_own_call_makes_no_other_result() -> None:
+    """As a search engine says how long it took, and under which id."""
+    run = Run(5, "What is the warranty of the Zeta-9?")
+    for count, query in enumerate(("Zeta-9 warranty", "warranty of Zeta-9", "Zeta-9 warranty terms")):
+        run.does("search", {"query": query}, {"took_ms": 3 + count, "request_id": f"r-{count}", "hits": []})
+    (found,) = [each for each in run.says("No.").rows().findings if each.rule == "wording_loop"]
+    assert "every call returned the same nothing" in found.explanation
+    run = Run(5, "Where is it?")
+    for count in range(3):
+        run.does("look", {"at": "it"}, {"elapsed": 0.1 * count, "place": {"shelf": 4, "row": "b"}})
+    (found,) = [each for each in run.says("There.").rows().findings if each.rule == "exact_loop"]
+    assert "every call returned the same but for what it measures of itself" in found.explanation
+
+
+@pytest.mark.parametrize(
+    "results",
+    [
+        # A way and a song have a duration, and an event a time.
+        [{"duration": 3}, {"duration": 4}, {"duration": 5}],
+        [{"time": "10:00", "room": "a"}, {"time": "10:30", "room": "a"}, {"time": "11:00", "room": "a"}],
+        # Nothing but measurements is what was asked for.
+        [{"latency_ms": 3}, {"latency_ms": 4}, {"latency_ms": 5}],
+        # It waits for something that comes.
+        [
+            {"status": "pending", "elapsed": 1},
+            {"status": "pending", "elapsed": 2},
+            {"status": "pending", "elapsed": 3},
+        ],
+    ],
+)
+def test_what_is_asked_for_is_no_measurement_of_the_call(results: list[object]) -> None:
+    run = Run(5, "And now?")
+    for result in results:
+        run.does("look", {"at": "it"}, result)
+    assert rules_of(run.says("So.")) == []

@@ -12,6 +12,7 @@ from retrospan.ingest.interpret.findings.outcomes import (
     acknowledges,
     outcome_of,
     same_call,
+    what_came,
 )
 from retrospan.schemas.canonical import ToolCallRow
 
@@ -52,13 +53,14 @@ def _is_alternation(row: Sequence[ToolCallRow], later: Sequence[ToolCallRow]) ->
 
 def _finding(facts: RunFacts, row: Sequence[ToolCallRow]) -> Finding:
     one, other = row[0], row[1]
+    returned = max(what_came(row[::2]), what_came(row[1::2]), key=len)
     return Finding(
         rule=RULE,
         severity=facts.graver(),
         step=facts.step_of(one),
         explanation=(
             f"{quoted(one.tool_name)} {quoted(one.arguments)} and {quoted(other.tool_name)} {quoted(other.arguments)} were "
-            f"called by turns, {len(row):,} calls in a row, and each returned the same every time."
+            f"called by turns, {len(row):,} calls in a row, and each returned {returned} every time."
         ),
         evidence=chosen(facts.references(row)),
         at=facts.time_of(row[-1]),

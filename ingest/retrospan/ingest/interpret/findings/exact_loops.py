@@ -13,6 +13,7 @@ from retrospan.ingest.interpret.findings.outcomes import (
     outcome_of,
     same_call,
     same_outcome,
+    what_came,
 )
 from retrospan.schemas.canonical import ToolCallRow
 
@@ -50,7 +51,7 @@ def _is_loop(facts: RunFacts, row: Sequence[ToolCallRow], later: Sequence[ToolCa
 def _finding(facts: RunFacts, row: Sequence[ToolCallRow]) -> Finding:
     first, last = row[0], row[-1]
     returned = (
-        f", and every call returned the same: {quoted(first.result)}"
+        f", and every call returned {what_came(row)}: {quoted(first.result)}"
         if same_outcome(row)
         else ", until the run failed"
     )

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from retrospan.ingest.empty_result import is_empty
+from retrospan.ingest.interpret.findings.measured_results import unmeasured
 from retrospan.ingest.json_text import read_value
 from retrospan.schemas.canonical import ToolCallRow
 
@@ -26,8 +27,9 @@ _SHORT, _FEW = 24, 3
 
 def outcome_of(call: ToolCallRow) -> Outcome | None:
     """Return what two calls must share to have come to the same; None if it is not known."""
-    if call.status == "ok":
-        return ("ok", call.result_hash) if call.result_hash else None
+    if call.status == "ok" and call.result_hash:
+        left = unmeasured(call.result) if call.result else None
+        return ("ok", call.result_hash if left is None else left)
     if call.status == "error":
         return ("error", f"{call.error_type}: {call.error_message}")
     return None
@@ -37,6 +39,12 @@ def same_outcome(calls: Iterable[ToolCallRow]) -> bool:
     """Return whether all calls are known to have come to the same."""
     outcomes = {outcome_of(call) for call in calls}
     return len(outcomes) == 1 and None not in outcomes
+
+
+def what_came(calls: Sequence[ToolCallRow]) -> str:
+    """Return what calls came to that all came to the same, for a sentence that quotes it."""
+    equal = len({call.result_hash for call in calls}) == 1
+    return "the same" if equal else "the same but for what it measures of itself"
 
 
 def same_call(one: ToolCallRow, other: ToolCallRow) -> bool:
@@ -49,18 +57,19 @@ def says_nothing(call: ToolCallRow) -> bool:
     """Return whether a call found nothing: its result is empty, or a short text that says so."""
     if call.status != "ok" or call.result is None:
         return False
-    value = read_value(call.result)
+    result = unmeasured(call.result) or call.result
+    value = read_value(result)
     if isinstance(value, str):
         text = value.strip().strip('"')
         return not text or bool(_NOTHING.fullmatch(text) or _NONE_FOUND.fullmatch(text))
-    return is_empty(call.result)
+    return is_empty(result)
 
 
 def acknowledges(call: ToolCallRow) -> bool:
     """Return whether a result says no more than that something was done, or is not yet: `ok`, `{"status": "pending"}`."""
     if call.status != "ok" or call.result is None or call.effect == "read":
         return False
-    value = read_value(call.result)
+    value = read_value(unmeasured(call.result) or call.result)
     if value is None or (isinstance(value, str) and not value.strip('" ')):
         return True
     if isinstance(value, dict):

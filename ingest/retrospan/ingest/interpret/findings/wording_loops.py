@@ -7,7 +7,13 @@ from itertools import combinations, pairwise
 
 from retrospan.ingest.interpret.findings.facts import RunFacts
 from retrospan.ingest.interpret.findings.finding import Finding, chosen, quoted
-from retrospan.ingest.interpret.findings.outcomes import LEAST, acknowledges, outcome_of, says_nothing
+from retrospan.ingest.interpret.findings.outcomes import (
+    LEAST,
+    acknowledges,
+    outcome_of,
+    says_nothing,
+    what_came,
+)
 from retrospan.ingest.interpret.findings.wording import (
     Words,
     is_reworded,
@@ -89,7 +95,7 @@ def _are_strangers(wordings: Sequence[Words]) -> bool:
 
 def _finding(facts: RunFacts, row: Sequence[ToolCallRow]) -> Finding:
     first, last = row[0], row[-1]
-    what = "the same nothing" if says_nothing(first) else "the same"
+    what = "the same nothing" if says_nothing(first) else what_came(row)
     wordings = len({call.arguments_hash for call in row})
     return Finding(
         rule=RULE,
