@@ -36,20 +36,10 @@ from bench.mutation_kinds import MARK, Mutation, marked, mutated, mutations_of
 
 HERE = Path(__file__).resolve().parent
 INTERPRET = HERE.parent / "ingest/retrospan/ingest/interpret"
+#: Those of the pure core, in the order in which a run goes through them.
 ROOMS = (
-    *(
-        "spans",
-        "normalize",
-        "dialects",
-        "grouping",
-        "tree",
-        "duplicates",
-        "unfolding",
-        "calls",
-        "prompts",
-        "pairing",
-    ),
-    *("steps", "invariants", "outcome", "stated", "lineage", "rows"),
+    *("spans", "messages", "normalize", "dialects", "grouping", "tree", "duplicates", "unfolding", "calls"),
+    *("prompts", "pairing", "steps", "invariants", "outcome", "stated", "lineage", "rows"),
 )
 TESTS = ("tests/interpret", "tests/rules")
 SELECTED = "not long and not soak and not engine"

@@ -17,6 +17,7 @@ COMPILED = (
     "retrospan.ingest.interpret.grouping",
     "retrospan.ingest.interpret.invariants",
     "retrospan.ingest.interpret.lineage",
+    "retrospan.ingest.interpret.messages",
     "retrospan.ingest.interpret.normalize",
     "retrospan.ingest.interpret.outcome",
     "retrospan.ingest.interpret.pairing",

@@ -12,7 +12,7 @@ from typing import Any
 
 from spans import read_run
 
-from retrospan.ingest.interpret.normalize.message import Message
+from retrospan.ingest.interpret.messages.message import Message
 from retrospan.ingest.interpret.rows.lists import Rows
 from retrospan.ingest.interpret.rows.rows import rows_of
 from retrospan.ingest.interpret.spans.span import Event, Span

@@ -11,7 +11,7 @@ from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTrace
 from opentelemetry.proto.common.v1.common_pb2 import AnyValue, KeyValue
 
 from retrospan.ingest.interpret.grouping.grouping import groups_of, join_turns, runs_of, trace_of
-from retrospan.ingest.interpret.normalize.message import Message
+from retrospan.ingest.interpret.messages.message import Message
 from retrospan.ingest.interpret.normalize.normalized_span import NormalizedSpan
 from retrospan.ingest.interpret.rows.lists import Rows
 from retrospan.ingest.interpret.rows.rows import rows_of

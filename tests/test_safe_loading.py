@@ -19,7 +19,7 @@ MODULES = {
 ALLOWED = {
     ("ingest/retrospan/ingest/interpret/service/worker.py", "pickle"),
     # Write bytes to be compared, and read none: `marshal.loads` is refused below.
-    ("ingest/retrospan/ingest/interpret/normalize/message_cache.py", "marshal"),
+    ("ingest/retrospan/ingest/interpret/messages/message_cache.py", "marshal"),
     ("exporter/retrospan/exporter/replay/wire/remembering.py", "marshal"),
     ("schemas/retrospan/schemas/bundle/canonical.py", "marshal"),
     ("schemas/retrospan/schemas/bundle/conversation.py", "marshal"),

@@ -93,7 +93,7 @@ def test_heavy_modules_are_imported_inside_functions_only() -> None:
                     (
                         "retrospan.ingest.cli.",
                         "retrospan.ingest.doctor.finding",  # standard library only, and nothing of ours
-                        "retrospan.ingest.interpret.normalize.messages",  # standard library only, like what it imports
+                        "retrospan.ingest.interpret.messages.messages",  # standard library only, like what it imports
                         "retrospan.queries.credentials",
                         "retrospan.schemas.errors",
                         "retrospan.schemas.references",

@@ -14,14 +14,14 @@ from retrospan.ingest.interpret.calls.retelling import _with_text
 from retrospan.ingest.interpret.dialects.vocabulary import EVERY_FAMILY
 from retrospan.ingest.interpret.grouping.grouping import joined_trace
 from retrospan.ingest.interpret.lineage.value_lineage import LEAST_NUMBER, _values_in
+from retrospan.ingest.interpret.messages.kinds_of_parts import by_role
+from retrospan.ingest.interpret.messages.message import parts_of, text_of
+from retrospan.ingest.interpret.messages.message_cache import PrefixCache
+from retrospan.ingest.interpret.messages.message_parts import read_part
+from retrospan.ingest.interpret.messages.messages import read_messages
+from retrospan.ingest.interpret.messages.provider_payloads import parse_answer
+from retrospan.ingest.interpret.messages.tool_results import response_of
 from retrospan.ingest.interpret.normalize.documents import _document
-from retrospan.ingest.interpret.normalize.kinds_of_parts import by_role
-from retrospan.ingest.interpret.normalize.message import parts_of, text_of
-from retrospan.ingest.interpret.normalize.message_cache import PrefixCache
-from retrospan.ingest.interpret.normalize.message_parts import read_part
-from retrospan.ingest.interpret.normalize.messages import read_messages
-from retrospan.ingest.interpret.normalize.provider_payloads import parse_answer
-from retrospan.ingest.interpret.normalize.tool_results import response_of
 from retrospan.ingest.interpret.spans.span import Event, Link, Span
 from retrospan.ingest.interpret.spans.span_fields import SpanFields
 from retrospan.ingest.interpret.spans.unflatten import unflatten

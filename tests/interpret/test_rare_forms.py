@@ -10,13 +10,13 @@ from made_runs import SECOND, agent, asks, chat, returned, rows, said, tool
 from made_spans import event, make_span
 
 from retrospan.ingest.interpret.dialects.vocabulary import EVERY_FAMILY
-from retrospan.ingest.interpret.normalize.completion import answered_once
-from retrospan.ingest.interpret.normalize.message import Message
-from retrospan.ingest.interpret.normalize.message_parts import read_part
-from retrospan.ingest.interpret.normalize.messages import read_messages
+from retrospan.ingest.interpret.messages.completion import answered_once
+from retrospan.ingest.interpret.messages.message import Message
+from retrospan.ingest.interpret.messages.message_parts import read_part
+from retrospan.ingest.interpret.messages.messages import read_messages
+from retrospan.ingest.interpret.messages.provider_payloads import parse_answer, parse_question
+from retrospan.ingest.interpret.messages.tool_results import error_of, response_of
 from retrospan.ingest.interpret.normalize.operations import operation_of
-from retrospan.ingest.interpret.normalize.provider_payloads import parse_answer, parse_question
-from retrospan.ingest.interpret.normalize.tool_results import error_of, response_of
 from retrospan.ingest.interpret.rows.lists import Rows
 from retrospan.ingest.interpret.spans.exchange import exchange_by_keys, exchange_by_values
 from retrospan.ingest.interpret.spans.span_fields import SpanFields, whole

@@ -13,7 +13,7 @@ from spans import read_run
 
 from retrospan.ingest.interpret.calls.retelling import NEAR
 from retrospan.ingest.interpret.dialects.switches import switch_for
-from retrospan.ingest.interpret.normalize.response_usage import parse_usage
+from retrospan.ingest.interpret.messages.response_usage import parse_usage
 from retrospan.ingest.interpret.rows.lists import Rows
 from retrospan.ingest.interpret.rows.placeholders import broken_run, deleted_run
 from retrospan.ingest.interpret.spans.span import Span

@@ -10,7 +10,7 @@ from made_runs import RUN, act, agent, asks, chat, returned, rows, said, tool
 from recordings.record.pure_views import views_of_rows
 from spans import read_run
 
-from retrospan.ingest.interpret.normalize.tool_results import returned_as, told_error
+from retrospan.ingest.interpret.messages.tool_results import returned_as, told_error
 from retrospan.ingest.interpret.rows.lists import Rows
 from retrospan.ingest.interpret.spans.span import Span
 from retrospan.ingest.json_text import read_value

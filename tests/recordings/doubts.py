@@ -18,7 +18,7 @@ from recordings.record.pure_views import views_of_rows
 from spans import spans_of_requests
 
 from retrospan.ingest.interpret.grouping.grouping import groups_of, join_turns, runs_of, trace_of
-from retrospan.ingest.interpret.normalize.message import Message
+from retrospan.ingest.interpret.messages.message import Message
 from retrospan.ingest.interpret.normalize.normalized_span import NormalizedSpan
 from retrospan.ingest.interpret.rows.rows import rows_of
 from retrospan.ingest.interpret.run import InterpretedRun, interpret, read_spans

@@ -20,7 +20,18 @@ from retrospan.schemas.attributes import CONVENTIONS
 INTERPRET = Path(__file__).resolve().parents[2] / "ingest/retrospan/ingest/interpret"
 #: The rooms of the general rules: what families call things stands in the dialects' room.
 ROOMS = (
-    *("spans", "normalize", "grouping", "tree", "duplicates", "unfolding", "calls", "prompts", "pairing"),
+    *(
+        "spans",
+        "messages",
+        "normalize",
+        "grouping",
+        "tree",
+        "duplicates",
+        "unfolding",
+        "calls",
+        "prompts",
+        "pairing",
+    ),
     *("steps", "invariants", "outcome", "stated", "lineage", "rows"),
 )
 _NAME = re.compile(r"[A-Za-z_]+(?:\.[A-Za-z_]+)+\.?")

@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 from made_runs import act, agent, asks, chat, returned, rows, said, tool
 
-from retrospan.ingest.interpret.normalize.message import Message
-from retrospan.ingest.interpret.normalize.message_cache import PrefixCache
-from retrospan.ingest.interpret.normalize.messages import read_message, read_messages
+from retrospan.ingest.interpret.messages.message import Message
+from retrospan.ingest.interpret.messages.message_cache import PrefixCache
+from retrospan.ingest.interpret.messages.messages import read_message, read_messages
 from retrospan.ingest.interpret.normalize.same_tool import is_same_tool, same_arguments
 from retrospan.ingest.interpret.run import read_spans
 from retrospan.ingest.interpret.spans.parse_issues import ParseIssues

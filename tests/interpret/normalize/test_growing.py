@@ -7,8 +7,8 @@ import json
 from hypothesis import given
 from hypothesis import strategies as st
 
-from retrospan.ingest.interpret.normalize.message_cache import PrefixCache
-from retrospan.ingest.interpret.normalize.messages import read_messages
+from retrospan.ingest.interpret.messages.message_cache import PrefixCache
+from retrospan.ingest.interpret.messages.messages import read_messages
 from retrospan.ingest.json_text import Unreadable
 
 _MESSAGE = st.one_of(

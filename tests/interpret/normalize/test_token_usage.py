@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from made_spans import make_span
 from spans import rows_of_spans
 
-from retrospan.ingest.interpret.normalize.response_usage import parse_usage
+from retrospan.ingest.interpret.messages.response_usage import parse_usage
 from retrospan.ingest.interpret.normalize.token_usage import TokenUsage
 from retrospan.ingest.interpret.spans.vocabulary import MODAL_TOKENS
 

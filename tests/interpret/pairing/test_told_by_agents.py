@@ -9,7 +9,7 @@ from made_runs import RUN, act, agent, said, tool
 from spans import read_run, read_runs
 
 from retrospan.ingest.interpret.calls.calls import ModelCall
-from retrospan.ingest.interpret.normalize.message import Message, Part
+from retrospan.ingest.interpret.messages.message import Message, Part
 from retrospan.ingest.interpret.run import InterpretedRun
 from retrospan.ingest.interpret.spans.span import Span
 

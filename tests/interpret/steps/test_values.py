@@ -9,7 +9,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from retrospan.ingest.interpret.normalize.message import Message, repeated
+from retrospan.ingest.interpret.messages.message import Message, repeated
 from retrospan.ingest.interpret.steps.values import Values
 from retrospan.ingest.json_text import write_json
 from retrospan.schemas.hashing import GrowingHash, canonical_text, hash_of, hash_of_text, is_canonical

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TypeAlias, cast
 
-from retrospan.ingest.interpret.normalize.message import Message
+from retrospan.ingest.interpret.messages.message import Message
 from retrospan.ingest.interpret.sql import load
 from retrospan.schemas.store import Store
 

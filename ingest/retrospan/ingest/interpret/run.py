@@ -17,12 +17,12 @@ from retrospan.ingest.interpret.invariants.assembled_run import AssembledRun
 from retrospan.ingest.interpret.invariants.invariants import read_doubts
 from retrospan.ingest.interpret.lineage.lineage import read_lineage
 from retrospan.ingest.interpret.lineage.provenance import Edge
+from retrospan.ingest.interpret.messages.message import Message
 from retrospan.ingest.interpret.normalize.acts_in_records import complete_from_records
 from retrospan.ingest.interpret.normalize.counted_calls import counted_calls
 from retrospan.ingest.interpret.normalize.failed_kinds import failed_kinds, misnamed_requests
 from retrospan.ingest.interpret.normalize.kept_readings import SpanReader
 from retrospan.ingest.interpret.normalize.kind_evidence import kind_keys, kind_of
-from retrospan.ingest.interpret.normalize.message import Message
 from retrospan.ingest.interpret.normalize.named_executions import named_executions
 from retrospan.ingest.interpret.normalize.normalized_span import NormalizedSpan
 from retrospan.ingest.interpret.normalize.stray_answers import told_by_strays

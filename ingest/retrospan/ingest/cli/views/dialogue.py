@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from retrospan.ingest.cli.terminal.values import message_text, parse
-from retrospan.ingest.interpret.normalize.messages import read_message
+from retrospan.ingest.interpret.messages.messages import read_message
 
 #: Types of parts, of a message or of instructions: a part alone is not a message, for nobody is known to have said it.
 _PARTS = ("text", "reasoning")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Set as AbstractSet
 
-from retrospan.ingest.interpret.normalize.message import Message, repeated
+from retrospan.ingest.interpret.messages.message import Message, repeated
 
 
 class CallIds:

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
-from retrospan.ingest.interpret.normalize.message import Message, Part, repeated
+from retrospan.ingest.interpret.messages.message import Message, Part, repeated
+from retrospan.ingest.interpret.messages.tool_results import error_of, told_error
 from retrospan.ingest.interpret.normalize.normalized_span import NormalizedSpan
-from retrospan.ingest.interpret.normalize.tool_results import error_of, told_error
 
 
 @dataclass(slots=True)

@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Sequence
 
 from retrospan.ingest.interpret.calls.calls import RequestedCall
-from retrospan.ingest.interpret.normalize.message import Part, act_of
+from retrospan.ingest.interpret.messages.message import Part, act_of
 
 
 def doubled_ids(asked: Sequence[RequestedCall]) -> set[str]:

@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from itertools import count
 
 from retrospan.ingest.interpret.calls.calls import Calls, ModelCall, ToolCall
-from retrospan.ingest.interpret.normalize.message import Message, parts_of
+from retrospan.ingest.interpret.messages.message import Message, parts_of
 from retrospan.ingest.interpret.normalize.normalized_span import NormalizedSpan
 from retrospan.ingest.interpret.normalize.qualified_ids import is_unique
 from retrospan.ingest.interpret.tree.tree import Tree

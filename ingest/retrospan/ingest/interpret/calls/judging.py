@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from collections.abc import Set as AbstractSet
 
 from retrospan.ingest.interpret.calls.calls import ModelCall
-from retrospan.ingest.interpret.normalize.message import parts_of, text_of
+from retrospan.ingest.interpret.messages.message import parts_of, text_of
 from retrospan.ingest.interpret.normalize.normalized_span import NormalizedSpan
 from retrospan.ingest.interpret.tree.tree import Tree
 from retrospan.ingest.json_text import read_value

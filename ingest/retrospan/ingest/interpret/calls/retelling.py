@@ -13,9 +13,9 @@ from itertools import takewhile
 
 from retrospan.ingest.interpret.calls.calls import ModelCall
 from retrospan.ingest.interpret.calls.doubled_ids import results_by_id
-from retrospan.ingest.interpret.normalize.completion import completed, has_gaps
-from retrospan.ingest.interpret.normalize.finish_reasons import FOR_TOOLS
-from retrospan.ingest.interpret.normalize.message import Message, Part, act_of, parts_of, text_of
+from retrospan.ingest.interpret.messages.completion import completed, has_gaps
+from retrospan.ingest.interpret.messages.finish_reasons import FOR_TOOLS
+from retrospan.ingest.interpret.messages.message import Message, Part, act_of, parts_of, text_of
 from retrospan.ingest.interpret.normalize.normalized_span import NormalizedSpan
 
 #: Prompts after an answer among which the one that retells it is looked for: agents of one name may take turns.

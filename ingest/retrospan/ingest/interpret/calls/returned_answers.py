@@ -7,10 +7,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from retrospan.ingest.interpret.calls.calls import ModelCall
-from retrospan.ingest.interpret.normalize.message import Message, parts_of, text_of
+from retrospan.ingest.interpret.messages.message import Message, parts_of, text_of
+from retrospan.ingest.interpret.messages.provider_payloads import parse_answer
+from retrospan.ingest.interpret.messages.tool_results import told_error
 from retrospan.ingest.interpret.normalize.normalized_span import NormalizedSpan
-from retrospan.ingest.interpret.normalize.provider_payloads import parse_answer
-from retrospan.ingest.interpret.normalize.tool_results import told_error
 from retrospan.ingest.interpret.tree.tree import Tree
 
 #: Operations of spans around the acts of a run.

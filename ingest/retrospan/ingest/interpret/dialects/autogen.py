@@ -8,8 +8,8 @@ is given the task is the workflow.
 from __future__ import annotations
 
 from retrospan.ingest.interpret.dialects.dialect import Dialect
-from retrospan.ingest.interpret.normalize.message import Message
-from retrospan.ingest.interpret.normalize.messages import read_message
+from retrospan.ingest.interpret.messages.message import Message
+from retrospan.ingest.interpret.messages.messages import read_message
 from retrospan.ingest.interpret.normalize.normalized_span import NormalizedSpan
 from retrospan.ingest.interpret.normalize.token_usage import TokenUsage
 from retrospan.ingest.interpret.spans.span import Span

@@ -6,7 +6,7 @@ only a part of what that span tells as the answer, or nothing.
 
 from __future__ import annotations
 
-from retrospan.ingest.interpret.normalize.message import Message, Part, parts_of, text_of
+from retrospan.ingest.interpret.messages.message import Message, Part, parts_of, text_of
 from retrospan.ingest.interpret.normalize.normalized_span import NormalizedSpan
 from retrospan.ingest.interpret.tree.tree import Nearest, Tree
 

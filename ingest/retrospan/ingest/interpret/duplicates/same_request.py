@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from itertools import chain, combinations
 
-from retrospan.ingest.interpret.normalize.completion import agree
+from retrospan.ingest.interpret.messages.completion import agree
 from retrospan.ingest.interpret.normalize.normalized_span import NormalizedSpan
 from retrospan.ingest.interpret.spans.span import SERVER
 from retrospan.ingest.interpret.tree.by_time import ByTime

@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from collections import Counter
 
+from retrospan.ingest.interpret.messages.tool_results import response_of
 from retrospan.ingest.interpret.normalize.normalized_span import NormalizedSpan
 from retrospan.ingest.interpret.normalize.same_tool import is_same_tool, same_arguments
-from retrospan.ingest.interpret.normalize.tool_results import response_of
 from retrospan.ingest.interpret.tree.by_time import ByTime
 from retrospan.ingest.interpret.tree.tree import Tree
 from retrospan.schemas import semconv

@@ -7,9 +7,9 @@ from collections.abc import Set as AbstractSet
 
 from retrospan.ingest.interpret.duplicates.counted_together import without_totals
 from retrospan.ingest.interpret.duplicates.same_request import without_doubles
-from retrospan.ingest.interpret.normalize.completion import agree, completed, is_fuller
-from retrospan.ingest.interpret.normalize.finish_reasons import FOR_TOOLS
-from retrospan.ingest.interpret.normalize.message import Message, parts_of
+from retrospan.ingest.interpret.messages.completion import agree, completed, is_fuller
+from retrospan.ingest.interpret.messages.finish_reasons import FOR_TOOLS
+from retrospan.ingest.interpret.messages.message import Message, parts_of
 from retrospan.ingest.interpret.normalize.model_names import is_version
 from retrospan.ingest.interpret.normalize.normalized_span import NormalizedSpan
 from retrospan.ingest.interpret.normalize.operations import named_operation

@@ -14,8 +14,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from retrospan.ingest.interpret.calls.empty_answers import is_told_as_empty
-from retrospan.ingest.interpret.normalize.finish_reasons import FOR_TOOLS
-from retrospan.ingest.interpret.normalize.message import Message, text_of
+from retrospan.ingest.interpret.messages.finish_reasons import FOR_TOOLS
+from retrospan.ingest.interpret.messages.message import Message, text_of
 from retrospan.ingest.interpret.normalize.normalized_span import NormalizedSpan
 from retrospan.schemas.hashing import hash_of
 

@@ -18,8 +18,8 @@ from itertools import islice
 from typing import Protocol
 
 from retrospan.ingest.interpret.grouping.equal_histories import MOST_EQUAL
-from retrospan.ingest.interpret.normalize.message import Message, parts_of
-from retrospan.ingest.interpret.normalize.messages import read_messages
+from retrospan.ingest.interpret.messages.message import Message, parts_of
+from retrospan.ingest.interpret.messages.messages import read_messages
 from retrospan.ingest.interpret.normalize.normalized_span import NormalizedSpan
 from retrospan.ingest.interpret.normalize.qualified_ids import given_id, is_unique
 from retrospan.ingest.interpret.spans.span_names import names_of_span

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from retrospan.ingest.interpret.normalize.message import text_of
+from retrospan.ingest.interpret.messages.message import text_of
 from retrospan.ingest.interpret.normalize.normalized_span import NormalizedSpan
 from retrospan.ingest.interpret.spans.parse_issues import ParseIssue, issue
 from retrospan.ingest.interpret.tree.tree import Tree

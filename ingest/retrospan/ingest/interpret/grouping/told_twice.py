@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from retrospan.ingest.interpret.normalize.message import Message
+from retrospan.ingest.interpret.messages.message import Message
+from retrospan.ingest.interpret.messages.provider_payloads import parse_answer, parse_request
 from retrospan.ingest.interpret.normalize.normalized_span import NormalizedSpan
-from retrospan.ingest.interpret.normalize.provider_payloads import parse_answer, parse_request
 from retrospan.schemas import semconv
 from retrospan.schemas.hashing import hash_of
 

@@ -23,7 +23,7 @@ from retrospan.ingest.interpret.grouping.retold_elsewhere import (
     turns_named_in,
 )
 from retrospan.ingest.interpret.grouping.told_twice import told_in_parts, told_whole
-from retrospan.ingest.interpret.normalize.message import Message, Part, parts_of
+from retrospan.ingest.interpret.messages.message import Message, Part, parts_of
 from retrospan.ingest.interpret.normalize.normalized_span import NormalizedSpan
 from retrospan.ingest.interpret.normalize.qualified_ids import given_id, is_unique
 from retrospan.ingest.interpret.prompts.fields_in_texts import asked_in, episode_of

@@ -8,7 +8,7 @@ from functools import lru_cache
 
 from retrospan.ingest.interpret.calls.empty_answers import is_told_as_empty
 from retrospan.ingest.interpret.invariants.assembled_run import LEAVES, AssembledRun
-from retrospan.ingest.interpret.normalize.message import parts_of
+from retrospan.ingest.interpret.messages.message import parts_of
 from retrospan.ingest.interpret.normalize.normalized_span import NormalizedSpan
 from retrospan.ingest.interpret.normalize.same_tool import is_same_tool
 from retrospan.ingest.interpret.normalize.token_usage import TokenUsage

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from retrospan.ingest.interpret.calls.calls import Calls, ModelCall
 from retrospan.ingest.interpret.calls.returned_answers import Answer
-from retrospan.ingest.interpret.normalize.message import Message, Part, parts_of
+from retrospan.ingest.interpret.messages.message import Message, Part, parts_of
 from retrospan.ingest.interpret.steps.context_use import ContextUse
 from retrospan.ingest.interpret.tree.tree import Tree
 

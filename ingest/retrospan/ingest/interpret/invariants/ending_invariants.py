@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from retrospan.ingest.interpret.calls.calls import ModelCall, ToolCall
 from retrospan.ingest.interpret.invariants.assembled_run import AssembledRun
-from retrospan.ingest.interpret.normalize.tool_results import told_error
+from retrospan.ingest.interpret.messages.tool_results import told_error
 from retrospan.ingest.interpret.normalize.toolspan import unquoted
 from retrospan.ingest.interpret.spans.facts import last_exception, raised_in_instrumentation
 from retrospan.ingest.interpret.spans.parse_issues import ParseIssue, issue

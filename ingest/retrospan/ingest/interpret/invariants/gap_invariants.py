@@ -7,8 +7,8 @@ from collections.abc import Iterator
 
 from retrospan.ingest.interpret.calls.calls import ModelCall
 from retrospan.ingest.interpret.invariants.assembled_run import AssembledRun
-from retrospan.ingest.interpret.normalize.message import text_of
-from retrospan.ingest.interpret.normalize.provider_payloads import parse_question
+from retrospan.ingest.interpret.messages.message import text_of
+from retrospan.ingest.interpret.messages.provider_payloads import parse_question
 from retrospan.ingest.interpret.spans.parse_issues import ParseIssue, issue
 
 #: What only the API of a model says that refused a request.

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 
 from retrospan.ingest.interpret.calls.calls import ModelCall
 from retrospan.ingest.interpret.invariants.assembled_run import AROUND, AssembledRun
-from retrospan.ingest.interpret.normalize.message import Message, parts_of, text_of
+from retrospan.ingest.interpret.messages.message import Message, parts_of, text_of
 from retrospan.ingest.interpret.prompts.bare_prompts import UNKNOWN
 from retrospan.ingest.interpret.spans.parse_issues import ParseIssue, issue
 from retrospan.ingest.json_text import write_json

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 
 from retrospan.ingest.interpret.calls.calls import ModelCall
 from retrospan.ingest.interpret.invariants.assembled_run import AssembledRun, Prompt
-from retrospan.ingest.interpret.normalize.message import Message, Part, parts_of, text_of
+from retrospan.ingest.interpret.messages.message import Message, Part, parts_of, text_of
 from retrospan.ingest.interpret.normalize.same_tool import is_same_tool, same_arguments
 from retrospan.ingest.interpret.spans.parse_issues import ParseIssue, issue
 from retrospan.ingest.json_text import read_value, write_json

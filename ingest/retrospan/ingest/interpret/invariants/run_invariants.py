@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 
 from retrospan.ingest.interpret.invariants.assembled_run import AROUND, AssembledRun, leaves_of
-from retrospan.ingest.interpret.normalize.message import text_of
+from retrospan.ingest.interpret.messages.message import text_of
 from retrospan.ingest.interpret.normalize.model_names import VERSION
 from retrospan.ingest.interpret.spans.parse_issues import ParseIssue, issue
 from retrospan.ingest.json_text import read_value

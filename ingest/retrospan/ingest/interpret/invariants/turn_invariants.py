@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from retrospan.ingest.interpret.invariants.assembled_run import AROUND, AssembledRun, Prompt
-from retrospan.ingest.interpret.normalize.message import parts_of, text_of
+from retrospan.ingest.interpret.messages.message import parts_of, text_of
 from retrospan.ingest.interpret.spans.parse_issues import ParseIssue, issue
 
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from retrospan.ingest.interpret.calls.calls import messages_once
-from retrospan.ingest.interpret.normalize.message import Message, Part, parts_of
+from retrospan.ingest.interpret.messages.message import Message, Part, parts_of
 from retrospan.ingest.interpret.steps.run_step import RunStep
 from retrospan.ingest.interpret.steps.values import Values
 from retrospan.schemas.attributes import OUTPUT_ID

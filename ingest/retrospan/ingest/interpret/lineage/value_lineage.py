@@ -14,8 +14,8 @@ from retrospan.ingest.interpret.lineage.earlier_texts import EarlierText, Earlie
 from retrospan.ingest.interpret.lineage.places import path_of
 from retrospan.ingest.interpret.lineage.provenance import Edge
 from retrospan.ingest.interpret.lineage.telling_values import TellingValue, telling_values
+from retrospan.ingest.interpret.messages.message import Message, Part, parts_of
 from retrospan.ingest.interpret.normalize.documents import documents_of
-from retrospan.ingest.interpret.normalize.message import Message, Part, parts_of
 from retrospan.ingest.interpret.steps.run_step import RunStep
 from retrospan.ingest.interpret.steps.values import Values
 from retrospan.ingest.json_text import read_value

@@ -8,8 +8,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 
+from retrospan.ingest.interpret.messages.tool_results import response_of
 from retrospan.ingest.interpret.normalize.normalized_span import NormalizedSpan
-from retrospan.ingest.interpret.normalize.tool_results import response_of
 from retrospan.ingest.interpret.spans.name_words import words_of
 from retrospan.ingest.interpret.spans.span import Attributes
 from retrospan.ingest.json_text import read_value

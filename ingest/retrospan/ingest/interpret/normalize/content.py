@@ -6,7 +6,7 @@ import re
 from collections import Counter
 from collections.abc import Iterator
 
-from retrospan.ingest.interpret.normalize.completion import (
+from retrospan.ingest.interpret.messages.completion import (
     answered_once,
     completed,
     has_gaps,
@@ -15,24 +15,24 @@ from retrospan.ingest.interpret.normalize.completion import (
     lacks_results,
     may_tell_failures,
 )
-from retrospan.ingest.interpret.normalize.empty_questions import only_questions
-from retrospan.ingest.interpret.normalize.finish_reasons import FOR_TOOLS
-from retrospan.ingest.interpret.normalize.indexed_messages import (
+from retrospan.ingest.interpret.messages.empty_questions import only_questions
+from retrospan.ingest.interpret.messages.finish_reasons import FOR_TOOLS
+from retrospan.ingest.interpret.messages.indexed_messages import (
     IndexedMessages,
     indexed_messages,
     read_indexed,
 )
+from retrospan.ingest.interpret.messages.message import Message, parts_of
+from retrospan.ingest.interpret.messages.message_cache import PrefixCache
+from retrospan.ingest.interpret.messages.messages import NOTHING, read_message, read_messages
+from retrospan.ingest.interpret.messages.named_results import with_named_results
+from retrospan.ingest.interpret.messages.provider_payloads import parse_answer, parse_request
+from retrospan.ingest.interpret.messages.roles import SPEAKERS
+from retrospan.ingest.interpret.messages.spoken_results import with_spoken_results
 from retrospan.ingest.interpret.normalize.instructions import complete_instructions, read_instructions
-from retrospan.ingest.interpret.normalize.message import Message, parts_of
-from retrospan.ingest.interpret.normalize.message_cache import PrefixCache
-from retrospan.ingest.interpret.normalize.messages import NOTHING, read_message, read_messages
-from retrospan.ingest.interpret.normalize.named_results import with_named_results
 from retrospan.ingest.interpret.normalize.normalized_span import NormalizedSpan
-from retrospan.ingest.interpret.normalize.provider_payloads import parse_answer, parse_request
 from retrospan.ingest.interpret.normalize.refused_requests import refused_request
 from retrospan.ingest.interpret.normalize.retold_rounds import take_rounds
-from retrospan.ingest.interpret.normalize.roles import SPEAKERS
-from retrospan.ingest.interpret.normalize.spoken_results import with_spoken_results
 from retrospan.ingest.interpret.normalize.unusual_places import (
     flattened_answer,
     take_answer,

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from retrospan.ingest.interpret.normalize.completion import agree
+from retrospan.ingest.interpret.messages.completion import agree
+from retrospan.ingest.interpret.messages.provider_payloads import parse_answer
+from retrospan.ingest.interpret.messages.response_usage import parse_usage
 from retrospan.ingest.interpret.normalize.normalized_span import NormalizedSpan
-from retrospan.ingest.interpret.normalize.provider_payloads import parse_answer
-from retrospan.ingest.interpret.normalize.response_usage import parse_usage
 from retrospan.ingest.json_text import read_value
 
 

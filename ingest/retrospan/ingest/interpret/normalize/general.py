@@ -9,6 +9,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
+from retrospan.ingest.interpret.messages.message_cache import PrefixCache
+from retrospan.ingest.interpret.messages.messages import NOTHING
 from retrospan.ingest.interpret.normalize.content import read_content
 from retrospan.ingest.interpret.normalize.copied_responses import complete_from_copy
 from retrospan.ingest.interpret.normalize.documents import read_query
@@ -18,8 +20,6 @@ from retrospan.ingest.interpret.normalize.fates import (
     tells_giving_up,
     tells_refusal,
 )
-from retrospan.ingest.interpret.normalize.message_cache import PrefixCache
-from retrospan.ingest.interpret.normalize.messages import NOTHING
 from retrospan.ingest.interpret.normalize.normalized_span import FrameworkNode, NormalizedSpan, Task
 from retrospan.ingest.interpret.normalize.operations import operation_of
 from retrospan.ingest.interpret.normalize.request import knows_no_model, read_request

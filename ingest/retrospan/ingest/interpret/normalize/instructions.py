@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from itertools import chain
 
-from retrospan.ingest.interpret.normalize.message import Part
-from retrospan.ingest.interpret.normalize.message_parts import read_part
+from retrospan.ingest.interpret.messages.message import Part
+from retrospan.ingest.interpret.messages.message_parts import read_part
+from retrospan.ingest.interpret.messages.provider_payloads import parse_request
+from retrospan.ingest.interpret.messages.tool_results import UNPRINTED
 from retrospan.ingest.interpret.normalize.normalized_span import NormalizedSpan
-from retrospan.ingest.interpret.normalize.provider_payloads import parse_request
-from retrospan.ingest.interpret.normalize.tool_results import UNPRINTED
 from retrospan.ingest.interpret.normalize.toolspan import unquoted
 from retrospan.ingest.interpret.normalize.unusual_places import in_blocks
 from retrospan.ingest.interpret.spans.name_words import INSTRUCTIONS, means_itself

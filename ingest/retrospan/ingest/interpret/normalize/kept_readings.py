@@ -11,8 +11,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from sys import getsizeof
 
+from retrospan.ingest.interpret.messages.message_cache import PrefixCache
 from retrospan.ingest.interpret.normalize.general import read_span
-from retrospan.ingest.interpret.normalize.message_cache import PrefixCache
 from retrospan.ingest.interpret.normalize.normalized_span import NormalizedSpan
 from retrospan.ingest.interpret.spans.parse_issues import ParseIssue, ParseIssues
 from retrospan.ingest.interpret.spans.span import Span

@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field, fields
 from operator import attrgetter
 
-from retrospan.ingest.interpret.normalize.message import Message, Part
+from retrospan.ingest.interpret.messages.message import Message, Part
 from retrospan.ingest.interpret.normalize.token_usage import TokenUsage
 from retrospan.ingest.interpret.spans.span import Span
 from retrospan.ingest.interpret.spans.span_fields import SpanFields

@@ -7,9 +7,9 @@ import re
 from collections.abc import Iterator
 from itertools import islice
 
-from retrospan.ingest.interpret.normalize.message import Message
+from retrospan.ingest.interpret.messages.message import Message
+from retrospan.ingest.interpret.messages.provider_payloads import parse_request
 from retrospan.ingest.interpret.normalize.normalized_span import NormalizedSpan
-from retrospan.ingest.interpret.normalize.provider_payloads import parse_request
 from retrospan.ingest.interpret.spans.exchange import are_messages
 from retrospan.ingest.interpret.spans.span import Span
 

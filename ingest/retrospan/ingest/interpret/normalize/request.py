@@ -5,11 +5,11 @@ from __future__ import annotations
 import re
 from functools import cache
 
+from retrospan.ingest.interpret.messages.provider_payloads import parse_request
+from retrospan.ingest.interpret.messages.response_ids import find_response_id
+from retrospan.ingest.interpret.messages.response_usage import parse_usage
 from retrospan.ingest.interpret.normalize.model_names import VERSION, is_version
 from retrospan.ingest.interpret.normalize.normalized_span import NormalizedSpan
-from retrospan.ingest.interpret.normalize.provider_payloads import parse_request
-from retrospan.ingest.interpret.normalize.response_ids import find_response_id
-from retrospan.ingest.interpret.normalize.response_usage import parse_usage
 from retrospan.ingest.interpret.normalize.token_usage import TokenUsage
 from retrospan.ingest.interpret.spans.exchange import REQUEST_MODEL
 from retrospan.ingest.interpret.spans.name_words import ANSWERER, MODELS

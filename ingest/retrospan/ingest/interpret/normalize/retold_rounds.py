@@ -9,10 +9,10 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 
-from retrospan.ingest.interpret.normalize.completion import agree
-from retrospan.ingest.interpret.normalize.message import Message, parts_of
+from retrospan.ingest.interpret.messages.completion import agree
+from retrospan.ingest.interpret.messages.message import Message, parts_of
+from retrospan.ingest.interpret.messages.provider_payloads import parse_request, told_value
 from retrospan.ingest.interpret.normalize.normalized_span import NormalizedSpan
-from retrospan.ingest.interpret.normalize.provider_payloads import parse_request, told_value
 from retrospan.ingest.interpret.spans.exchange import RESPONSES
 from retrospan.ingest.interpret.spans.span_fields import SpanFields
 

@@ -8,8 +8,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from retrospan.ingest.interpret.messages.tool_results import error_of, response_of
 from retrospan.ingest.interpret.normalize.normalized_span import NormalizedSpan
-from retrospan.ingest.interpret.normalize.tool_results import error_of, response_of
 from retrospan.ingest.json_text import read_value
 
 _IDS = ("callId", "call_id", "toolCallId", "tool_call_id", "id")

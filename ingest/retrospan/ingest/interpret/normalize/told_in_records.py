@@ -10,9 +10,9 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from retrospan.ingest.interpret.messages.provider_payloads import parse_request
+from retrospan.ingest.interpret.messages.response_usage import parse_usage
 from retrospan.ingest.interpret.normalize.normalized_span import NormalizedSpan
-from retrospan.ingest.interpret.normalize.provider_payloads import parse_request
-from retrospan.ingest.interpret.normalize.response_usage import parse_usage
 from retrospan.ingest.interpret.spans.exchange import request_by_shape, response_by_shape
 from retrospan.ingest.interpret.spans.span import MILLISECOND, Attributes, LogRecord, Span
 

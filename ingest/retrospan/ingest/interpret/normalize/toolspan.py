@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import re
 
-from retrospan.ingest.interpret.normalize.messages import read_message
+from retrospan.ingest.interpret.messages.messages import read_message
+from retrospan.ingest.interpret.messages.result_envelopes import NOTHING, said_in
+from retrospan.ingest.interpret.messages.tool_results import UNPRINTED, response_of
 from retrospan.ingest.interpret.normalize.named_executions import tool_named
 from retrospan.ingest.interpret.normalize.normalized_span import NormalizedSpan
-from retrospan.ingest.interpret.normalize.result_envelopes import NOTHING, said_in
 from retrospan.ingest.interpret.normalize.told_executions import open_execution
-from retrospan.ingest.interpret.normalize.tool_results import UNPRINTED, response_of
 from retrospan.ingest.interpret.spans.exchange import is_json_text, plain_value
 from retrospan.ingest.interpret.spans.facts import EXCEPTIONS
 from retrospan.ingest.interpret.spans.leaves import flattened

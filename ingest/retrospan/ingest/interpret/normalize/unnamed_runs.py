@@ -11,11 +11,11 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
+from retrospan.ingest.interpret.messages.message_cache import PrefixCache
+from retrospan.ingest.interpret.messages.provider_payloads import parse_request
+from retrospan.ingest.interpret.messages.response_usage import parse_usage
 from retrospan.ingest.interpret.normalize.general import read_span
-from retrospan.ingest.interpret.normalize.message_cache import PrefixCache
 from retrospan.ingest.interpret.normalize.normalized_span import NormalizedSpan
-from retrospan.ingest.interpret.normalize.provider_payloads import parse_request
-from retrospan.ingest.interpret.normalize.response_usage import parse_usage
 from retrospan.ingest.interpret.spans.exchange import (
     request_by_shape,
     response_by_shape,

@@ -5,12 +5,12 @@ from __future__ import annotations
 
 import re
 
-from retrospan.ingest.interpret.normalize.finish_reasons import FOR_TOOLS
-from retrospan.ingest.interpret.normalize.message import Message, Part
-from retrospan.ingest.interpret.normalize.message_parts import calls_in, tool_call
-from retrospan.ingest.interpret.normalize.messages import read_message, read_messages
+from retrospan.ingest.interpret.messages.finish_reasons import FOR_TOOLS
+from retrospan.ingest.interpret.messages.message import Message, Part
+from retrospan.ingest.interpret.messages.message_parts import calls_in, tool_call
+from retrospan.ingest.interpret.messages.messages import read_message, read_messages
+from retrospan.ingest.interpret.messages.provider_payloads import parse_answer
 from retrospan.ingest.interpret.normalize.normalized_span import NormalizedSpan
-from retrospan.ingest.interpret.normalize.provider_payloads import parse_answer
 from retrospan.ingest.interpret.spans.exchange import (
     OF_ANSWERS,
     OF_REQUESTS,

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from retrospan.ingest.interpret.calls.calls import ModelCall
-from retrospan.ingest.interpret.normalize.message import Message
-from retrospan.ingest.interpret.normalize.messages import read_messages
+from retrospan.ingest.interpret.messages.message import Message
+from retrospan.ingest.interpret.messages.messages import read_messages
 from retrospan.ingest.interpret.tree.tree import Tree
 from retrospan.ingest.interpret.unfolding.kept_transcripts import kept_lists
 

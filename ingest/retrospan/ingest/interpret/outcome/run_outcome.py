@@ -17,10 +17,10 @@ from retrospan.ingest.interpret.calls.returned_answers import (
     text_in,
 )
 from retrospan.ingest.interpret.grouping.separate_conversations import SeparateConversations
-from retrospan.ingest.interpret.normalize.empty_questions import is_empty_question
-from retrospan.ingest.interpret.normalize.message import Message, parts_of, text_of
+from retrospan.ingest.interpret.messages.empty_questions import is_empty_question
+from retrospan.ingest.interpret.messages.message import Message, parts_of, text_of
+from retrospan.ingest.interpret.messages.provider_payloads import parse_question
 from retrospan.ingest.interpret.normalize.normalized_span import NormalizedSpan
-from retrospan.ingest.interpret.normalize.provider_payloads import parse_question
 from retrospan.ingest.interpret.normalize.toolspan import unquoted
 from retrospan.ingest.interpret.outcome.failed_ends import ended_with_exception, ended_with_failure
 from retrospan.ingest.interpret.outcome.kept_questions import question_at_end

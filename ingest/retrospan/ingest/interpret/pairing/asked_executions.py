@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 from retrospan.ingest.interpret.calls.branches import Branch, innermost_first
 from retrospan.ingest.interpret.calls.calls import ModelCall, RequestedCall
-from retrospan.ingest.interpret.normalize.message import Part
+from retrospan.ingest.interpret.messages.message import Part
 from retrospan.ingest.interpret.normalize.normalized_span import NormalizedSpan
 from retrospan.ingest.interpret.normalize.same_tool import is_same_tool, same_arguments
 from retrospan.ingest.interpret.normalize.toolspan import unquoted

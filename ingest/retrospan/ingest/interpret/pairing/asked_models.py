@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from retrospan.ingest.interpret.messages.provider_payloads import parse_request
 from retrospan.ingest.interpret.normalize.model_names import VERSION, is_version
 from retrospan.ingest.interpret.normalize.normalized_span import NormalizedSpan
-from retrospan.ingest.interpret.normalize.provider_payloads import parse_request
 from retrospan.ingest.interpret.spans.name_words import MODELS
 from retrospan.ingest.interpret.tree.tree import Nearest, Tree
 

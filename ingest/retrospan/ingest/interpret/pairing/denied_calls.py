@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from retrospan.ingest.interpret.calls.calls import ModelCall, RequestedCall
-from retrospan.ingest.interpret.normalize.message import parts_of
+from retrospan.ingest.interpret.messages.message import parts_of
 
 #: How names end under which a message has the id of the call that it answers.
 _ANSWERED = ("tool_call_id", "toolCallId", "tool_use_id")

@@ -6,9 +6,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from retrospan.ingest.interpret.calls.calls import ToolCall
-from retrospan.ingest.interpret.normalize.message import Part
-from retrospan.ingest.interpret.normalize.result_envelopes import NOTHING, said_in, tells_failure
-from retrospan.ingest.interpret.normalize.tool_results import error_of, returned_as
+from retrospan.ingest.interpret.messages.message import Part
+from retrospan.ingest.interpret.messages.result_envelopes import NOTHING, said_in, tells_failure
+from retrospan.ingest.interpret.messages.tool_results import error_of, returned_as
 
 
 def open_envelopes(tools: Sequence[ToolCall], results: Mapping[str, Part]) -> None:

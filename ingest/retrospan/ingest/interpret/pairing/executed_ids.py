@@ -11,7 +11,7 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
 from itertools import pairwise
 
-from retrospan.ingest.interpret.normalize.message import Part, parts_of
+from retrospan.ingest.interpret.messages.message import Part, parts_of
 from retrospan.ingest.interpret.normalize.normalized_span import NormalizedSpan
 from retrospan.ingest.interpret.normalize.qualified_ids import UUID, is_unique
 from retrospan.ingest.interpret.normalize.same_tool import is_same_tool, same_arguments

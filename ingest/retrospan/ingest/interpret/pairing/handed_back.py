@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from retrospan.ingest.interpret.calls.calls import ModelCall, ToolCall
-from retrospan.ingest.interpret.normalize.message import parts_of
+from retrospan.ingest.interpret.messages.message import parts_of
 from retrospan.ingest.interpret.normalize.normalized_span import NormalizedSpan
 from retrospan.ingest.interpret.tree.tree import Tree
 

@@ -14,7 +14,7 @@ from collections.abc import Callable, Collection, Iterator, Sequence
 from itertools import accumulate
 
 from retrospan.ingest.interpret.calls.calls import ModelCall, RequestedCall
-from retrospan.ingest.interpret.normalize.message import Part
+from retrospan.ingest.interpret.messages.message import Part
 from retrospan.ingest.interpret.normalize.normalized_span import NormalizedSpan
 
 _LAST_WORD = re.compile(r"[^\W_]+(?=[\W_]*\Z)")

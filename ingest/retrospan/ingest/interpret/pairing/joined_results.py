@@ -10,7 +10,7 @@ import json
 from collections.abc import Sequence
 
 from retrospan.ingest.interpret.calls.calls import ModelCall, messages_once
-from retrospan.ingest.interpret.normalize.message import Message, Part, parts_of
+from retrospan.ingest.interpret.messages.message import Message, Part, parts_of
 from retrospan.ingest.interpret.normalize.toolspan import unquoted
 from retrospan.ingest.interpret.prompts.left_out_calls import result_of
 from retrospan.ingest.interpret.tree.tree import Tree

@@ -9,11 +9,11 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 
-from retrospan.ingest.interpret.normalize.completion import agree
-from retrospan.ingest.interpret.normalize.message import text_of
+from retrospan.ingest.interpret.messages.completion import agree
+from retrospan.ingest.interpret.messages.message import text_of
+from retrospan.ingest.interpret.messages.provider_payloads import parse_answer, parse_request
+from retrospan.ingest.interpret.messages.response_usage import parse_usage
 from retrospan.ingest.interpret.normalize.normalized_span import NormalizedSpan
-from retrospan.ingest.interpret.normalize.provider_payloads import parse_answer, parse_request
-from retrospan.ingest.interpret.normalize.response_usage import parse_usage
 from retrospan.ingest.interpret.normalize.token_usage import TokenUsage
 from retrospan.ingest.interpret.tree.tree import Tree
 from retrospan.ingest.json_text import read_value

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from retrospan.ingest.interpret.normalize.message import Message, Part, parts_of, repeated
+from retrospan.ingest.interpret.messages.message import Message, Part, parts_of, repeated
 from retrospan.ingest.interpret.normalize.normalized_span import NormalizedSpan
 from retrospan.ingest.interpret.normalize.qualified_ids import UUID
 from retrospan.ingest.interpret.unfolding.qualified_calls import renamed

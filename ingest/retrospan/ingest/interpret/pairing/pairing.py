@@ -19,12 +19,12 @@ from retrospan.ingest.interpret.calls.doubled_ids import doubled_ids, without_do
 from retrospan.ingest.interpret.calls.retelling import Retelling
 from retrospan.ingest.interpret.duplicates.single_executions import single_executions
 from retrospan.ingest.interpret.duplicates.single_requests import single_requests
-from retrospan.ingest.interpret.normalize.message import Part, parts_of
+from retrospan.ingest.interpret.messages.message import Part, parts_of
+from retrospan.ingest.interpret.messages.server_tools import CALL, called_with, response_in, returned_by
+from retrospan.ingest.interpret.messages.tool_results import error_of, returned_as, told_error
 from retrospan.ingest.interpret.normalize.normalized_span import NormalizedSpan
 from retrospan.ingest.interpret.normalize.qualified_ids import UUID
 from retrospan.ingest.interpret.normalize.same_tool import holds_arguments, is_same_tool, same_arguments
-from retrospan.ingest.interpret.normalize.server_tools import CALL, called_with, response_in, returned_by
-from retrospan.ingest.interpret.normalize.tool_results import error_of, returned_as, told_error
 from retrospan.ingest.interpret.normalize.toolspan import is_around, read_result, tells_output, unquoted
 from retrospan.ingest.interpret.pairing.asked_executions import pair_executions
 from retrospan.ingest.interpret.pairing.asked_models import complete_asked

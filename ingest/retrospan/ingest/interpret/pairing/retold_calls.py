@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from retrospan.ingest.interpret.calls.call_ids import CallIds
-from retrospan.ingest.interpret.normalize.message import Message, parts_of
+from retrospan.ingest.interpret.messages.message import Message, parts_of
 from retrospan.ingest.interpret.normalize.normalized_span import NormalizedSpan
 from retrospan.ingest.interpret.tree.tree import Tree
 

@@ -8,11 +8,11 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 
-from retrospan.ingest.interpret.normalize.message import Message, parts_of, text_of
-from retrospan.ingest.interpret.normalize.messages import read_message
+from retrospan.ingest.interpret.messages.message import Message, parts_of, text_of
+from retrospan.ingest.interpret.messages.messages import read_message
+from retrospan.ingest.interpret.messages.provider_payloads import parse_answer
+from retrospan.ingest.interpret.messages.response_usage import parse_usage
 from retrospan.ingest.interpret.normalize.normalized_span import NormalizedSpan
-from retrospan.ingest.interpret.normalize.provider_payloads import parse_answer
-from retrospan.ingest.interpret.normalize.response_usage import parse_usage
 from retrospan.ingest.interpret.spans.pyrepr import read_repr
 from retrospan.ingest.interpret.tree.tree import Tree
 from retrospan.ingest.json_text import read_value

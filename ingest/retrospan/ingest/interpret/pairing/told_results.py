@@ -9,11 +9,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 
 from retrospan.ingest.interpret.calls.calls import ModelCall
+from retrospan.ingest.interpret.messages.message import Message, Part, parts_of
+from retrospan.ingest.interpret.messages.messages import read_messages
+from retrospan.ingest.interpret.messages.tool_results import response_of
 from retrospan.ingest.interpret.normalize.acts_in_records import has_failed, returned_in
-from retrospan.ingest.interpret.normalize.message import Message, Part, parts_of
-from retrospan.ingest.interpret.normalize.messages import read_messages
 from retrospan.ingest.interpret.normalize.normalized_span import NormalizedSpan
-from retrospan.ingest.interpret.normalize.tool_results import response_of
 from retrospan.ingest.interpret.spans.span import Attributes
 from retrospan.ingest.interpret.tree.tree import Tree
 from retrospan.ingest.interpret.unfolding.kept_transcripts import kept_lists

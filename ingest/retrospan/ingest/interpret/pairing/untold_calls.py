@@ -11,8 +11,8 @@ from collections.abc import Iterator
 
 from retrospan.ingest.interpret.calls.calls import Calls, RequestedCall, ToolCall, messages_once
 from retrospan.ingest.interpret.calls.retelling import Retelling
-from retrospan.ingest.interpret.normalize.message import parts_of
-from retrospan.ingest.interpret.normalize.tool_results import told_error
+from retrospan.ingest.interpret.messages.message import parts_of
+from retrospan.ingest.interpret.messages.tool_results import told_error
 
 
 def find_untold_calls(calls: Calls, retelling: Retelling) -> Iterator[ToolCall]:

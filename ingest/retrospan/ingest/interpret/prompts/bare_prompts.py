@@ -16,10 +16,10 @@ from collections.abc import Iterator, Sequence
 from itertools import pairwise
 
 from retrospan.ingest.interpret.calls.calls import ModelCall
-from retrospan.ingest.interpret.normalize.message import Message, Part, act_of, parts_of, text_of
+from retrospan.ingest.interpret.messages.message import Message, Part, act_of, parts_of, text_of
+from retrospan.ingest.interpret.messages.tool_results import response_of
 from retrospan.ingest.interpret.normalize.normalized_span import NormalizedSpan
 from retrospan.ingest.interpret.normalize.same_tool import is_same_tool, same_arguments
-from retrospan.ingest.interpret.normalize.tool_results import response_of
 from retrospan.ingest.interpret.prompts.history import History
 from retrospan.ingest.interpret.prompts.left_out_calls import infer_left_out, result_of
 from retrospan.ingest.interpret.tree.tree import Tree

@@ -11,8 +11,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from retrospan.ingest.interpret.calls.calls import ModelCall
-from retrospan.ingest.interpret.normalize.message import Message, Part, parts_of, text_of
-from retrospan.ingest.interpret.normalize.tool_results import response_of
+from retrospan.ingest.interpret.messages.message import Message, Part, parts_of, text_of
+from retrospan.ingest.interpret.messages.tool_results import response_of
 from retrospan.ingest.json_text import write_json
 
 #: Who says what a tool returned; instrumentations call it unknown where they have no name for it.

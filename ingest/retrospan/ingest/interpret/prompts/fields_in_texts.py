@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from itertools import takewhile
 
 from retrospan.ingest.interpret.calls.calls import ModelCall, RequestedCall
-from retrospan.ingest.interpret.normalize.message import Message, parts_of, text_of
+from retrospan.ingest.interpret.messages.message import Message, parts_of, text_of
 from retrospan.ingest.interpret.normalize.normalized_span import NormalizedSpan
 from retrospan.ingest.interpret.spans.pyrepr import read_repr
 from retrospan.ingest.interpret.tree.tree import Tree

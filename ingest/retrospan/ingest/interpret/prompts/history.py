@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 
 from retrospan.ingest.interpret.calls.call_ids import CallIds
 from retrospan.ingest.interpret.calls.calls import ModelCall
-from retrospan.ingest.interpret.normalize.message import Message, Part, parts_of, repeated, text_of
+from retrospan.ingest.interpret.messages.message import Message, Part, parts_of, repeated, text_of
 from retrospan.ingest.interpret.normalize.normalized_span import NormalizedSpan
 from retrospan.ingest.interpret.prompts.earlier_turns import complete_earlier_turns, leaves_out_calls
 from retrospan.schemas import semconv

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from retrospan.ingest.interpret.normalize.message import Message, parts_of, text_of
+from retrospan.ingest.interpret.messages.message import Message, parts_of, text_of
 from retrospan.ingest.interpret.normalize.normalized_span import NormalizedSpan
 
 

@@ -10,9 +10,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from retrospan.ingest.interpret.normalize.message import Message, Part, parts_of, text_of
+from retrospan.ingest.interpret.messages.message import Message, Part, parts_of, text_of
+from retrospan.ingest.interpret.messages.tool_results import response_of
 from retrospan.ingest.interpret.normalize.normalized_span import NormalizedSpan
-from retrospan.ingest.interpret.normalize.tool_results import response_of
 from retrospan.ingest.interpret.prompts.left_out_calls import result_of
 from retrospan.ingest.interpret.spans.span import Span
 from retrospan.ingest.interpret.tree.tree import Tree

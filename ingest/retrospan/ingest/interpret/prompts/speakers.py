@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 
-from retrospan.ingest.interpret.normalize.message import Message, text_of
+from retrospan.ingest.interpret.messages.message import Message, text_of
 from retrospan.ingest.interpret.normalize.normalized_span import NormalizedSpan
 
 _UNKNOWN = "unknown"

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from retrospan.ingest.interpret.calls.calls import Calls, ModelCall, ToolCall
-from retrospan.ingest.interpret.normalize.message import Message, Part, parts_of
+from retrospan.ingest.interpret.messages.message import Message, Part, parts_of
 from retrospan.ingest.interpret.tree.tree import Nearest, Tree
 
 

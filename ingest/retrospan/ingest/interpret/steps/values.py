@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from retrospan.ingest.interpret.normalize.message import Message, repeated
-from retrospan.ingest.interpret.normalize.messages import read_message
+from retrospan.ingest.interpret.messages.message import Message, repeated
+from retrospan.ingest.interpret.messages.messages import read_message
 from retrospan.ingest.json_text import write_json
 from retrospan.schemas.hashing import GrowingHash, canonical_text, hash_of, hash_of_text, is_canonical
 from retrospan.schemas.json_encoding import quoted

@@ -11,7 +11,7 @@ import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
 
-from retrospan.ingest.interpret.normalize.message import Message, Part, parts_of, repeated
+from retrospan.ingest.interpret.messages.message import Message, Part, parts_of, repeated
 from retrospan.ingest.interpret.normalize.normalized_span import NormalizedSpan
 from retrospan.ingest.interpret.normalize.qualified_ids import is_unique
 from retrospan.ingest.interpret.normalize.same_tool import is_same_tool, same_arguments

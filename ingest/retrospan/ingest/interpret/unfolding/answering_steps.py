@@ -6,8 +6,8 @@ a model: it was given what the step before it returned.
 
 from __future__ import annotations
 
-from retrospan.ingest.interpret.normalize.message import Message, parts_of
-from retrospan.ingest.interpret.normalize.messages import read_message
+from retrospan.ingest.interpret.messages.message import Message, parts_of
+from retrospan.ingest.interpret.messages.messages import read_message
 from retrospan.ingest.interpret.normalize.normalized_span import NormalizedSpan
 from retrospan.ingest.interpret.tree.tree import Tree
 from retrospan.ingest.json_text import read_value

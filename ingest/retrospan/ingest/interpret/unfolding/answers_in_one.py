@@ -10,9 +10,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
-from retrospan.ingest.interpret.normalize.alike_parts import ToldAnswers
-from retrospan.ingest.interpret.normalize.completion import agree
-from retrospan.ingest.interpret.normalize.message import Message, Part, parts_of
+from retrospan.ingest.interpret.messages.alike_parts import ToldAnswers
+from retrospan.ingest.interpret.messages.completion import agree
+from retrospan.ingest.interpret.messages.message import Message, Part, parts_of
 from retrospan.ingest.interpret.normalize.normalized_span import NormalizedSpan
 from retrospan.ingest.interpret.tree.tree import Tree
 

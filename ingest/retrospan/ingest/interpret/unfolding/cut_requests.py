@@ -14,7 +14,7 @@ import re
 from collections import Counter
 from collections.abc import Mapping
 
-from retrospan.ingest.interpret.normalize.message import Message
+from retrospan.ingest.interpret.messages.message import Message
 from retrospan.ingest.interpret.normalize.normalized_span import NormalizedSpan
 from retrospan.ingest.interpret.spans.span import MILLISECOND
 from retrospan.ingest.interpret.tree.tree import Tree

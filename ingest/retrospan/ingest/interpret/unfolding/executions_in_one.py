@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import replace
 
-from retrospan.ingest.interpret.normalize.message import parts_of
+from retrospan.ingest.interpret.messages.message import parts_of
 from retrospan.ingest.interpret.normalize.normalized_span import NormalizedSpan
 from retrospan.ingest.interpret.tree.tree import Tree
 

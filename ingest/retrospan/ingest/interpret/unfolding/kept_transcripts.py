@@ -9,12 +9,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from retrospan.ingest.interpret.normalize.message import Message, parts_of, text_of
-from retrospan.ingest.interpret.normalize.messages import read_messages
+from retrospan.ingest.interpret.messages.message import Message, parts_of, text_of
+from retrospan.ingest.interpret.messages.messages import read_messages
+from retrospan.ingest.interpret.messages.response_usage import parse_usage
+from retrospan.ingest.interpret.messages.tool_results import response_of
 from retrospan.ingest.interpret.normalize.model_names import is_version
 from retrospan.ingest.interpret.normalize.normalized_span import NormalizedSpan
-from retrospan.ingest.interpret.normalize.response_usage import parse_usage
-from retrospan.ingest.interpret.normalize.tool_results import response_of
 from retrospan.ingest.interpret.spans.exchange import are_messages
 from retrospan.ingest.interpret.spans.pyrepr import read_repr
 from retrospan.ingest.interpret.tree.tree import Tree

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from retrospan.ingest.interpret.normalize.message import Part
+from retrospan.ingest.interpret.messages.message import Part
 from retrospan.ingest.interpret.normalize.normalized_span import NormalizedSpan
 from retrospan.ingest.interpret.spans.exchange import plain_value
 from retrospan.ingest.json_text import read_value

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from retrospan.ingest.interpret.normalize.message import Message, Part
+from retrospan.ingest.interpret.messages.message import Message, Part
 from retrospan.ingest.interpret.normalize.normalized_span import NormalizedSpan
 from retrospan.ingest.interpret.normalize.qualified_ids import given_id
 from retrospan.ingest.interpret.tree.tree import Tree

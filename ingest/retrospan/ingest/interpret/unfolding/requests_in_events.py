@@ -10,8 +10,8 @@ import re
 from collections.abc import Iterator
 from dataclasses import replace
 
+from retrospan.ingest.interpret.messages.message_cache import PrefixCache
 from retrospan.ingest.interpret.normalize.general import read_span
-from retrospan.ingest.interpret.normalize.message_cache import PrefixCache
 from retrospan.ingest.interpret.normalize.normalized_span import NormalizedSpan
 from retrospan.ingest.interpret.spans.parse_issues import ParseIssues
 from retrospan.ingest.interpret.spans.span import Attributes, Event

@@ -13,10 +13,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from itertools import pairwise
 
-from retrospan.ingest.interpret.normalize.finish_reasons import FOR_TOOLS
-from retrospan.ingest.interpret.normalize.message import Message, Part, parts_of
+from retrospan.ingest.interpret.messages.finish_reasons import FOR_TOOLS
+from retrospan.ingest.interpret.messages.message import Message, Part, parts_of
+from retrospan.ingest.interpret.messages.provider_payloads import parse_answer
 from retrospan.ingest.interpret.normalize.normalized_span import NormalizedSpan
-from retrospan.ingest.interpret.normalize.provider_payloads import parse_answer
 from retrospan.ingest.interpret.tree.tree import Tree
 from retrospan.ingest.interpret.unfolding.kept_turns import KeptTurn, kept_turns, turn_of
 

@@ -10,12 +10,12 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 
-from retrospan.ingest.interpret.normalize.completion import agree, is_fuller
-from retrospan.ingest.interpret.normalize.finish_reasons import FOR_TOOLS
-from retrospan.ingest.interpret.normalize.message import Message, Part, parts_of, text_of
+from retrospan.ingest.interpret.messages.completion import agree, is_fuller
+from retrospan.ingest.interpret.messages.finish_reasons import FOR_TOOLS
+from retrospan.ingest.interpret.messages.message import Message, Part, parts_of, text_of
+from retrospan.ingest.interpret.messages.provider_payloads import parse_answer, parse_request
+from retrospan.ingest.interpret.messages.response_usage import parse_usage
 from retrospan.ingest.interpret.normalize.normalized_span import NormalizedSpan
-from retrospan.ingest.interpret.normalize.provider_payloads import parse_answer, parse_request
-from retrospan.ingest.interpret.normalize.response_usage import parse_usage
 from retrospan.ingest.interpret.spans.exchange import asks
 from retrospan.ingest.interpret.spans.pyrepr import read_repr
 from retrospan.ingest.interpret.tree.tree import Tree

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from retrospan.ingest.interpret.normalize.message import parts_of, text_of
+from retrospan.ingest.interpret.messages.message import parts_of, text_of
 from retrospan.ingest.interpret.normalize.normalized_span import NormalizedSpan
 from retrospan.ingest.interpret.tree.tree import Tree
 

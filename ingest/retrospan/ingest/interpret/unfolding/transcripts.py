@@ -14,11 +14,11 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
-from retrospan.ingest.interpret.normalize.message import Message, Part, parts_of, text_of
-from retrospan.ingest.interpret.normalize.messages import read_message
+from retrospan.ingest.interpret.messages.message import Message, Part, parts_of, text_of
+from retrospan.ingest.interpret.messages.messages import read_message
+from retrospan.ingest.interpret.messages.provider_payloads import parse_answer, parse_request
+from retrospan.ingest.interpret.messages.response_usage import parse_usage
 from retrospan.ingest.interpret.normalize.normalized_span import NormalizedSpan
-from retrospan.ingest.interpret.normalize.provider_payloads import parse_answer, parse_request
-from retrospan.ingest.interpret.normalize.response_usage import parse_usage
 from retrospan.ingest.interpret.normalize.same_tool import is_same_tool, same_arguments
 from retrospan.ingest.interpret.normalize.token_usage import TokenUsage
 from retrospan.ingest.interpret.spans.pyrepr import read_repr

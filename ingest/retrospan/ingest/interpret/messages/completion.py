@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from typing import cast
 
-from retrospan.ingest.interpret.normalize.message import Message, Part, parts_of
+from retrospan.ingest.interpret.messages.message import Message, Part, parts_of
 
 #: How a value says that a tool failed; only text that says so is worth parsing for it.
 _FAILED = re.compile(r"""(?:status["'\\]*\s*[:=]\s*["'\\]*error|is_?[Ee]rror["'\\]*\s*[:=]\s*[Tt]rue)""")

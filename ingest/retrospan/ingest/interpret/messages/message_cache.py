@@ -10,10 +10,10 @@ import marshal
 from collections.abc import Callable
 from hashlib import sha256
 
-from retrospan.ingest.interpret.normalize.empty_questions import only_questions
-from retrospan.ingest.interpret.normalize.message import Message
-from retrospan.ingest.interpret.normalize.messages import read_message, read_messages
-from retrospan.ingest.interpret.normalize.messages_in_form import message_in_form
+from retrospan.ingest.interpret.messages.empty_questions import only_questions
+from retrospan.ingest.interpret.messages.message import Message
+from retrospan.ingest.interpret.messages.messages import read_message, read_messages
+from retrospan.ingest.interpret.messages.messages_in_form import message_in_form
 from retrospan.ingest.interpret.spans.json_texts import JsonTexts
 from retrospan.ingest.interpret.spans.unflatten import Leaves, nested
 from retrospan.ingest.json_text import Unreadable, read_json

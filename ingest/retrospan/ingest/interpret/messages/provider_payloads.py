@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from functools import lru_cache
 
-from retrospan.ingest.interpret.normalize.kinds_of_parts import by_role
-from retrospan.ingest.interpret.normalize.message import Message, Part
-from retrospan.ingest.interpret.normalize.message_parts import read_part, tool_response
-from retrospan.ingest.interpret.normalize.messages import definition_in, read_messages
-from retrospan.ingest.interpret.normalize.named_results import with_roles
+from retrospan.ingest.interpret.messages.kinds_of_parts import by_role
+from retrospan.ingest.interpret.messages.message import Message, Part
+from retrospan.ingest.interpret.messages.message_parts import read_part, tool_response
+from retrospan.ingest.interpret.messages.messages import definition_in, read_messages
+from retrospan.ingest.interpret.messages.named_results import with_roles
 from retrospan.ingest.interpret.spans.chunks import whole_response
 from retrospan.ingest.interpret.spans.exchange import plain_value, printed_messages
 from retrospan.ingest.interpret.spans.exported_fields import with_plain_names

@@ -9,9 +9,9 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
-from retrospan.ingest.interpret.normalize.empty_questions import only_questions
-from retrospan.ingest.interpret.normalize.message import Message, Part
-from retrospan.ingest.interpret.normalize.message_parts import (
+from retrospan.ingest.interpret.messages.empty_questions import only_questions
+from retrospan.ingest.interpret.messages.message import Message, Part
+from retrospan.ingest.interpret.messages.message_parts import (
     IDS_OF_RESULTS,
     bare_act,
     calls_in,
@@ -23,9 +23,9 @@ from retrospan.ingest.interpret.normalize.message_parts import (
     tool_response,
     written_calls,
 )
-from retrospan.ingest.interpret.normalize.roles import SPEAKERS, role_of
-from retrospan.ingest.interpret.normalize.server_tools import is_server_item, item_parts
-from retrospan.ingest.interpret.normalize.tool_results import response_of
+from retrospan.ingest.interpret.messages.roles import SPEAKERS, role_of
+from retrospan.ingest.interpret.messages.server_tools import is_server_item, item_parts
+from retrospan.ingest.interpret.messages.tool_results import response_of
 from retrospan.ingest.interpret.spans.exported_fields import with_plain_names
 from retrospan.ingest.interpret.spans.pyrepr import read_repr
 from retrospan.ingest.interpret.spans.spoken import are_spoken, named_speaker, read_spoken

@@ -6,9 +6,9 @@ import re
 from collections.abc import Mapping
 from typing import cast
 
-from retrospan.ingest.interpret.normalize.message import Part
-from retrospan.ingest.interpret.normalize.server_tools import read_server_part
-from retrospan.ingest.interpret.normalize.tool_results import response_of
+from retrospan.ingest.interpret.messages.message import Part
+from retrospan.ingest.interpret.messages.server_tools import read_server_part
+from retrospan.ingest.interpret.messages.tool_results import response_of
 from retrospan.ingest.json_text import read_json, read_value
 
 #: Names of a call's fields, in every spelling.

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from retrospan.ingest.interpret.normalize.message import Message, parts_of, text_of
-from retrospan.ingest.interpret.normalize.message_parts import tool_response
-from retrospan.ingest.interpret.normalize.roles import SPEAKERS
-from retrospan.ingest.interpret.normalize.tool_results import response_of
+from retrospan.ingest.interpret.messages.message import Message, parts_of, text_of
+from retrospan.ingest.interpret.messages.message_parts import tool_response
+from retrospan.ingest.interpret.messages.roles import SPEAKERS
+from retrospan.ingest.interpret.messages.tool_results import response_of
 
 #: What says who speaks, or holds the message that does.
 _SAYING_WHO = ("role", "type", "lc", "kwargs", "message", "parts", "toolUseId", "data")

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from retrospan.ingest.interpret.normalize.message import Message, Part, parts_of
-from retrospan.ingest.interpret.normalize.message_parts import tool_response
-from retrospan.ingest.interpret.normalize.tool_results import response_of
+from retrospan.ingest.interpret.messages.message import Message, Part, parts_of
+from retrospan.ingest.interpret.messages.message_parts import tool_response
+from retrospan.ingest.interpret.messages.tool_results import response_of
 from retrospan.ingest.json_text import read_json
 
 #: Messages up to the first result, at least, and those among which it stands.

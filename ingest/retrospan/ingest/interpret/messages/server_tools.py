@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import cast
 
-from retrospan.ingest.interpret.normalize.message import Message, Part, parts_of
+from retrospan.ingest.interpret.messages.message import Message, Part, parts_of
 from retrospan.ingest.json_text import read_value
 
 CALL, RESPONSE = "server_tool_call", "server_tool_call_response"

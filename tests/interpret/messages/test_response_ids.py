@@ -7,7 +7,7 @@ import json
 import pytest
 from made_spans import make_span
 
-from retrospan.ingest.interpret.normalize.response_ids import find_response_id
+from retrospan.ingest.interpret.messages.response_ids import find_response_id
 from retrospan.ingest.interpret.run import read_spans
 from retrospan.ingest.interpret.spans.parse_issues import ParseIssues
 

@@ -6,8 +6,8 @@ from itertools import product
 
 import pytest
 
-from retrospan.ingest.interpret.normalize.messages import read_message
-from retrospan.ingest.interpret.normalize.messages_in_form import message_in_form
+from retrospan.ingest.interpret.messages.messages import read_message
+from retrospan.ingest.interpret.messages.messages_in_form import message_in_form
 
 _PARTS: list[dict[str, object]] = [
     {"type": "text", "content": "hello"},

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from retrospan.ingest.interpret.normalize.message import Message, Part
-from retrospan.ingest.interpret.normalize.messages import PRINTED, without_nothing
-from retrospan.ingest.interpret.normalize.roles import role_named
-from retrospan.ingest.interpret.normalize.tool_results import response_of
+from retrospan.ingest.interpret.messages.message import Message, Part
+from retrospan.ingest.interpret.messages.messages import PRINTED, without_nothing
+from retrospan.ingest.interpret.messages.roles import role_named
+from retrospan.ingest.interpret.messages.tool_results import response_of
 from retrospan.ingest.json_text import read_value
 
 #: The fields of a message, and of its parts.

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from retrospan.ingest.interpret.normalize.provider_payloads import flat, told_value
+from retrospan.ingest.interpret.messages.provider_payloads import flat, told_value
 from retrospan.ingest.interpret.spans.pyrepr import read_repr, read_response, tells_response
 from retrospan.ingest.interpret.spans.span_fields import whole
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterator, Sequence
 
-from retrospan.ingest.interpret.normalize.completion import agree
-from retrospan.ingest.interpret.normalize.message import Message, Part
+from retrospan.ingest.interpret.messages.completion import agree
+from retrospan.ingest.interpret.messages.message import Message, Part
 
 
 class ToldAnswers:

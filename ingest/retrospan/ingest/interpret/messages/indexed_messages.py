@@ -6,11 +6,11 @@ import re
 from collections.abc import Iterable
 from typing import NamedTuple
 
-from retrospan.ingest.interpret.normalize.empty_questions import begins, is_empty_question
-from retrospan.ingest.interpret.normalize.message import Message, parts_of
-from retrospan.ingest.interpret.normalize.message_cache import PrefixCache
-from retrospan.ingest.interpret.normalize.messages import read_message
-from retrospan.ingest.interpret.normalize.roles import role_named
+from retrospan.ingest.interpret.messages.empty_questions import begins, is_empty_question
+from retrospan.ingest.interpret.messages.message import Message, parts_of
+from retrospan.ingest.interpret.messages.message_cache import PrefixCache
+from retrospan.ingest.interpret.messages.messages import read_message
+from retrospan.ingest.interpret.messages.roles import role_named
 from retrospan.ingest.interpret.spans.parse_issues import ParseIssues
 from retrospan.ingest.interpret.spans.span import Span
 from retrospan.ingest.interpret.spans.span_fields import SpanFields

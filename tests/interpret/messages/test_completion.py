@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from made_runs import act, agent, chat, rows
 
-from retrospan.ingest.interpret.normalize.completion import (
+from retrospan.ingest.interpret.messages.completion import (
     answered_once,
     completed,
     has_gaps,
@@ -16,8 +16,8 @@ from retrospan.ingest.interpret.normalize.completion import (
     is_fuller,
     may_tell_failures,
 )
-from retrospan.ingest.interpret.normalize.message import Message, Part
-from retrospan.ingest.interpret.normalize.messages import read_message
+from retrospan.ingest.interpret.messages.message import Message, Part
+from retrospan.ingest.interpret.messages.messages import read_message
 from retrospan.ingest.interpret.spans.span import Span
 
 

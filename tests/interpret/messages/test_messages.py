@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from retrospan.ingest.interpret.normalize.messages import read_message, read_messages
+from retrospan.ingest.interpret.messages.messages import read_message, read_messages
 from retrospan.ingest.interpret.steps.values import Values
 
 _CALL = {"type": "tool_call", "id": "c1", "name": "get_weather", "arguments": {"city": "Oslo"}}

@@ -6,10 +6,10 @@ from itertools import product
 
 from made_runs import asks, returned, said
 
-from retrospan.ingest.interpret.normalize.alike_parts import ToldAnswers
-from retrospan.ingest.interpret.normalize.completion import agree
-from retrospan.ingest.interpret.normalize.message import Message
-from retrospan.ingest.interpret.normalize.messages import read_messages
+from retrospan.ingest.interpret.messages.alike_parts import ToldAnswers
+from retrospan.ingest.interpret.messages.completion import agree
+from retrospan.ingest.interpret.messages.message import Message
+from retrospan.ingest.interpret.messages.messages import read_messages
 
 _CALLS = [
     asks("look", arguments, call_id)

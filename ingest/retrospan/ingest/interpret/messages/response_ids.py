@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from retrospan.ingest.interpret.normalize.provider_payloads import flat
+from retrospan.ingest.interpret.messages.provider_payloads import flat
 from retrospan.ingest.json_text import read_value
 
 #: Shorter ones are counted or drawn anew by servers that only imitate an API, and come again.

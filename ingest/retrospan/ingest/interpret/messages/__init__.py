@@ -1,0 +1,1 @@
+"""Messages in every form in which they are sent, read into that of the OTel GenAI conventions. Knows no span."""
