@@ -2,6 +2,7 @@
 
 Some programs send the bodies of a model API as log records of the span that was open when they began to work, and not of
 the call. When a request was sent, and what the answer counts, tell which call it was; where two may be meant, none is.
+Of a body whose end was cut off, what stands whole before the cut counts.
 """
 
 from __future__ import annotations
@@ -12,9 +13,11 @@ from dataclasses import dataclass, replace
 
 from retrospan.ingest.interpret.messages.provider_payloads import parse_request
 from retrospan.ingest.interpret.messages.response_usage import parse_usage
+from retrospan.ingest.interpret.normalize.cut_objects import whole_members
 from retrospan.ingest.interpret.normalize.normalized_span import NormalizedSpan
 from retrospan.ingest.interpret.spans.exchange import request_by_shape, response_by_shape
 from retrospan.ingest.interpret.spans.span import MILLISECOND, Attributes, LogRecord, Span
+from retrospan.ingest.json_text import write_json
 
 #: Shorter texts are words, and the id of nothing.
 _SHORTEST_ID = 8
@@ -22,10 +25,11 @@ _SHORTEST_ID = 8
 
 @dataclass(frozen=True, slots=True)
 class _Told:
-    """A log record that holds a whole request or a whole response, and that."""
+    """A log record that holds a request or a response, that, and the record as it is read."""
 
     record: LogRecord
     body: object
+    told: LogRecord
 
 
 def handed_down(spans: Sequence[NormalizedSpan]) -> Iterator[tuple[int, Span]]:
@@ -42,17 +46,18 @@ def handed_down(spans: Sequence[NormalizedSpan]) -> Iterator[tuple[int, Span]]:
             waiting[above].append(place)
     for above, places in waiting.items():
         found = _given([spans[place] for place in places], spans[above])
-        taken = {id(record) for records in found.values() for record in records}
+        taken = {id(each.record) for told in found.values() for each in told}
         if taken:
             sent = spans[above].sent
             yield above, replace(sent, logs=[record for record in sent.logs if id(record) not in taken])
         for place in places:
-            sent, records = spans[place].sent, found.get(id(spans[place]), ())
+            sent = spans[place].sent
+            records = [each.told for each in found.get(id(spans[place]), ())]
             if records:
                 yield place, replace(sent, logs=sorted([*sent.logs, *records], key=lambda one: one.order))
 
 
-def _given(calls: Sequence[NormalizedSpan], around: NormalizedSpan) -> dict[int, list[LogRecord]]:
+def _given(calls: Sequence[NormalizedSpan], around: NormalizedSpan) -> dict[int, list[_Told]]:
     """Return the records that tell what each call was asked, and what it answered, by the identity of its span."""
     names = {*around.names.tools, *around.names.call_ids}
     # What names a tool tells what that was given or returned, whatever it looks like.
@@ -61,23 +66,30 @@ def _given(calls: Sequence[NormalizedSpan], around: NormalizedSpan) -> dict[int,
     answers: dict[int, list[_Told]] = defaultdict(list)
     linked = _linked(records)
     for record in records:
-        told = _fields(record)
-        request, response = request_by_shape(told), response_by_shape(told)
+        told = replace(record, attributes={name: _uncut(value) for name, value in record.attributes.items()})
+        fields = _fields(told)
+        request, response = request_by_shape(fields), response_by_shape(fields)
         if isinstance(request, dict) and request.get("model"):
             asked = [call for call in _at(calls, record, 0) if _asked(call, request)]
             if len(asked) == 1:
-                requests[id(asked[0])].append(_Told(record, request))
+                requests[id(asked[0])].append(_Told(record, request, told))
         elif isinstance(response, dict):
             places = [call for other in linked.get(id(record), ()) for call in _at(calls, other, 0)]
             places = places or _at(calls, record, MILLISECOND)
             if len({*map(id, places)}) == 1 and _answered(places[0], response):
-                answers[id(places[0])].append(_Told(record, response))
-    found: dict[int, list[LogRecord]] = defaultdict(list)
+                answers[id(places[0])].append(_Told(record, response, told))
+    found: dict[int, list[_Told]] = defaultdict(list)
     for each in (requests, answers):
         for call, told_of in each.items():
             if all(one.body == told_of[0].body for one in told_of):
-                found[call].append(told_of[-1].record)
+                found[call].append(told_of[-1])
     return found
+
+
+def _uncut(value: object) -> object:
+    """Return a value, of an object whose end was cut off what stands whole before the cut."""
+    whole = whole_members(value) if isinstance(value, str) else None
+    return value if whole is None else write_json(whole)
 
 
 def _fields(record: LogRecord) -> Attributes:
