@@ -36,6 +36,18 @@ _FORMS: dict[str, tuple[Span, dict[str, object]]] = {
             ]
         },
     ),
+    "all calls in one attribute under the number of their message": (
+        make_span(
+            {
+                "gen_ai.operation.name": "chat",
+                "gen_ai.completion.0.role": "assistant",
+                "gen_ai.completion.0.content": "",
+                "gen_ai.completion.0.tool_calls": '[{"id": "c1", "type": "function", "function": {"name": '
+                '"get_weather", "arguments": {"city": "Oslo"}}}]',
+            }
+        ),
+        {"output": [{"role": "assistant", "parts": [CALL]}]},
+    ),
     "an empty result among what a user says": (
         make_span(
             {

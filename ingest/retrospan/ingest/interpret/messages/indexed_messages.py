@@ -106,6 +106,8 @@ def _element(element: dict[str, object], role: str) -> Message | None:
     thought = element.get("thought") if message is not element else None
     if isinstance(thought, str) and thought and opened.get("tool_calls") and not opened.get("content"):
         opened["content"] = thought  # the text before calls, beside the message that holds them
+    if "tool_calls" in opened:
+        opened["tool_calls"] = read_value(opened["tool_calls"])  # all may stand in one attribute, as JSON
     for key, wrapper in (("tool_calls", "tool_call"), ("contents", "message_content")):
         items = opened.get(key)
         if isinstance(items, list):
