@@ -13,7 +13,7 @@ from retrospan.ingest.log.write_ahead_log import WriteAheadLog
 from retrospan.ingest.receive.grpc import GrpcReceiver
 from retrospan.ingest.receive.http import HttpReceiver
 from retrospan.ingest.receive.intake import Intake
-from retrospan.ingest.setting_values import Address
+from retrospan.ingest.settings.setting_values import Address
 
 
 def main(directory: str) -> None:

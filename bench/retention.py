@@ -21,7 +21,6 @@ from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTrace
 from opentelemetry.proto.trace.v1.trace_pb2 import Span
 
 from bench.machine import describe
-from retrospan.ingest.config import InterpreterSettings, LoaderSettings
 from retrospan.ingest.interpret.service.interpreter import Interpreter
 from retrospan.ingest.load.ledger import Ledger
 from retrospan.ingest.load.loader import Loader
@@ -30,6 +29,7 @@ from retrospan.ingest.retention.deletion.deleter import Deleter
 from retrospan.ingest.retention.deletion.retention import Retention
 from retrospan.ingest.retention.policy.policy import default_policy
 from retrospan.ingest.retention.receipts.summary import Summary
+from retrospan.ingest.settings.config import InterpreterSettings, LoaderSettings
 from retrospan.ingest.verify.archived_segment import faults_in
 from retrospan.ingest.warehouse.embedded import EmbeddedWarehouse
 from retrospan.queries.catalogue import install

@@ -17,11 +17,11 @@ from typing import Self
 
 from bench.machine import describe
 from bench.retention import SPANS, SPANS_OF_RUN, requests, resident
-from retrospan.ingest.config import InterpreterSettings, LoaderSettings
 from retrospan.ingest.interpret.service.interpreter import Interpreter
 from retrospan.ingest.load.ledger import Ledger
 from retrospan.ingest.load.loader import Loader
 from retrospan.ingest.log.write_ahead_log import WriteAheadLog
+from retrospan.ingest.settings.config import InterpreterSettings, LoaderSettings
 from retrospan.ingest.verify.request import VerifyRequest
 from retrospan.ingest.verify.verification import Verification
 from retrospan.ingest.warehouse.embedded import EmbeddedWarehouse

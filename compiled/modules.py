@@ -48,7 +48,7 @@ LEFT_OUT = {
     "retrospan.ingest.prices": "called once for a model call, with decimals, which are Python's own",
     "retrospan.ingest.rules": "rules are pickled with a job, and no frozen class of mypyc can be",
     "retrospan.ingest.sql_files": "reads files, once",
-    "retrospan.ingest.trusted_file": "reads files, once",
+    "retrospan.ingest.settings.trusted_file": "reads files, once",
     "retrospan.ingest.warehouse": "its objects are pickled; encoding a column is a few calls of what is C already",
     "retrospan.schemas.attributes": "constants",
     "retrospan.schemas.canonical": "classes of rows: what fills one in is Python's own, and quicker for a class of Python's",

@@ -7,11 +7,11 @@ from collections.abc import Iterable, Sequence
 from itertools import count
 from typing import cast
 
-from retrospan.ingest.config import InterpreterSettings
 from retrospan.ingest.interpret.rows.lists import TABLES
 from retrospan.ingest.interpret.service.interpreter import Interpreter
 from retrospan.ingest.load.landing import insert_records
 from retrospan.ingest.log.record import encode
+from retrospan.ingest.settings.config import InterpreterSettings
 from retrospan.ingest.warehouse.embedded import EmbeddedStore
 from retrospan.ingest.warehouse.warehouse import Warehouse
 

@@ -12,7 +12,6 @@ from typing import cast
 from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
 from opentelemetry.proto.trace.v1.trace_pb2 import Span, Status
 
-from retrospan.ingest.config import InterpreterSettings, LoaderSettings
 from retrospan.ingest.interpret.service.interpreter import Interpreter
 from retrospan.ingest.load.ledger import Ledger
 from retrospan.ingest.load.loader import Loader
@@ -22,6 +21,7 @@ from retrospan.ingest.retention.deletion.retention import Retention
 from retrospan.ingest.retention.deletion.returning import Returning
 from retrospan.ingest.retention.policy.policy import Policy, default_policy
 from retrospan.ingest.retention.receipts.marks import Marks
+from retrospan.ingest.settings.config import InterpreterSettings, LoaderSettings
 from retrospan.ingest.verify.archived_segment import faults_in
 from retrospan.ingest.verify.chains import Checked, verify
 from retrospan.ingest.warehouse.warehouse import Warehouse

@@ -21,11 +21,11 @@ from why_scenes import why_scenes
 
 from retrospan.ingest.answer.admin import Admin
 from retrospan.ingest.answer.sql_port import SqlPort
-from retrospan.ingest.config import Limits
 from retrospan.ingest.http.site import Site
 from retrospan.ingest.interpret.rows.lists import Rows
 from retrospan.ingest.interpret.service.dispatch import write_rows
-from retrospan.ingest.setting_values import Address
+from retrospan.ingest.settings.config import Limits
+from retrospan.ingest.settings.setting_values import Address
 from retrospan.ingest.warehouse.embedded import EmbeddedWarehouse
 from retrospan.ingest.warehouse.new_warehouse import lay_out
 

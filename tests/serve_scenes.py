@@ -18,9 +18,9 @@ from story import tell
 
 from retrospan.ingest.answer.admin import Admin, Report
 from retrospan.ingest.answer.sql_port import SqlPort
-from retrospan.ingest.config import Limits
 from retrospan.ingest.http.site import Site
-from retrospan.ingest.setting_values import Address
+from retrospan.ingest.settings.config import Limits
+from retrospan.ingest.settings.setting_values import Address
 from retrospan.ingest.warehouse.embedded import EmbeddedWarehouse
 from retrospan.ingest.warehouse.new_warehouse import lay_out
 from retrospan.schemas.errors import LogFailed

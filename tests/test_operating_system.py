@@ -12,7 +12,7 @@ from typing import ClassVar
 
 import pytest
 
-from retrospan.ingest import operating_system
+from retrospan.ingest.machine import operating_system
 from retrospan.schemas.errors import ConfigError
 
 ELSEWHERE = Path(__file__).with_name("elsewhere")
@@ -84,7 +84,7 @@ def test_a_process_is_alive_until_it_was_waited_for() -> None:
 
 def test_a_process_ends_with_its_parent_also_where_the_kernel_does_not_see_to_it() -> None:
     child = (
-        "import os, time\nfrom retrospan.ingest import operating_system\n"
+        "import os, time\nfrom retrospan.ingest.machine import operating_system\n"
         "operating_system._control = lambda: None\n"
         "operating_system.end_with(os.getppid(), 3)\nprint(os.getpid(), flush=True)\ntime.sleep(600)\n"
     )
@@ -102,7 +102,7 @@ def test_a_process_ends_with_its_parent_also_where_the_kernel_does_not_see_to_it
 def test_our_own_code_finds_no_proc_where_it_is_hidden_and_others_do() -> None:
     program = (
         f"import sys\nsys.path.insert(0, {str(ELSEWHERE)!r})\nimport without_linux, os\nfrom pathlib import Path\n"
-        "from retrospan.ingest import memory, operating_system\nfrom retrospan.ingest.confinement import landlock_abi\n"
+        "from retrospan.ingest.machine import memory, operating_system\nfrom retrospan.ingest.machine.confinement import landlock_abi\n"
         "print(operating_system.path_of(1), operating_system.resident_bytes() > 1 << 20, memory.memory_limit(), "
         "landlock_abi(), hasattr(os, 'memfd_create'), Path('/proc/self').exists() == os.path.exists('/proc'))\n"
     )

@@ -19,14 +19,14 @@ from retrospan.ingest.access.gate import Gate
 from retrospan.ingest.access.quotas import Meter
 from retrospan.ingest.access.tenancy import Tenancy
 from retrospan.ingest.access.tokens import TokenFile
-from retrospan.ingest.config import Limits, TlsSettings
 from retrospan.ingest.http.site import Site
 from retrospan.ingest.log.record import Record, decode
 from retrospan.ingest.log.write_ahead_log import WriteAheadLog
 from retrospan.ingest.receive.grpc import GrpcReceiver
 from retrospan.ingest.receive.http import HttpReceiver
 from retrospan.ingest.receive.intake import Intake
-from retrospan.ingest.setting_values import Address
+from retrospan.ingest.settings.config import Limits, TlsSettings
+from retrospan.ingest.settings.setting_values import Address
 
 TRACES, LOGS, METRICS = (
     f"/opentelemetry.proto.collector.{signal}.v1.{service}/Export"

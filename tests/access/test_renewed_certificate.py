@@ -15,7 +15,7 @@ from certificates import make_certificates
 from fix_collector import Served
 
 from retrospan.ingest.access.tls import context_of, read_pem
-from retrospan.ingest.config import TlsSettings
+from retrospan.ingest.settings.config import TlsSettings
 
 
 def test_what_was_read_stands_whatever_becomes_of_the_files(tmp_path: Path) -> None:

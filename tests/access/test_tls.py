@@ -23,11 +23,11 @@ from opentelemetry.sdk.trace.export import SimpleSpanProcessor, SpanExporter
 
 from retrospan.ingest.access.tls import grpc_credentials, server_context
 from retrospan.ingest.cli.client.collector_client import CollectorClient
-from retrospan.ingest.config import TlsSettings
 from retrospan.ingest.http.messages import Receive, Response, Scope, Send, send_response, text
 from retrospan.ingest.http.server import HttpServer
 from retrospan.ingest.http.site import Site
-from retrospan.ingest.setting_values import Address
+from retrospan.ingest.settings.config import TlsSettings
+from retrospan.ingest.settings.setting_values import Address
 from retrospan.queries import connect
 from retrospan.schemas.errors import CollectorUnreachable, ConfigError
 

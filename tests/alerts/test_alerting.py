@@ -18,7 +18,7 @@ from retrospan.ingest.alerts.evaluator import Evaluator
 from retrospan.ingest.alerts.reader import AlertReader
 from retrospan.ingest.alerts.rules import AlertRule, read_rules
 from retrospan.ingest.alerts.sender import Sender
-from retrospan.ingest.config import AlertSettings, Limits
+from retrospan.ingest.settings.config import AlertSettings, Limits
 from retrospan.ingest.status.counting import AlertCounters
 from retrospan.ingest.warehouse.embedded import EmbeddedWarehouse
 from retrospan.schemas.errors import BadRequest, ConfigError, WarehouseUnavailable

@@ -13,9 +13,9 @@ import pytest
 
 from retrospan.ingest.answer.admin import Admin, Report
 from retrospan.ingest.answer.sql_port import SqlPort
-from retrospan.ingest.config import Limits
 from retrospan.ingest.http.site import Site
-from retrospan.ingest.setting_values import Address
+from retrospan.ingest.settings.config import Limits
+from retrospan.ingest.settings.setting_values import Address
 from retrospan.ingest.warehouse.embedded import EmbeddedWarehouse
 from retrospan.schemas.errors import PermanentError
 

@@ -9,8 +9,8 @@ import pytest
 from retrospan.ingest.answer.guard import CheckedStatement
 from retrospan.ingest.answer.known_statements import Key, KnownStatements, Reading
 from retrospan.ingest.answer.questions import Question, Understanding
-from retrospan.ingest.config import Limits
 from retrospan.ingest.http.messages import Request
+from retrospan.ingest.settings.config import Limits
 from retrospan.ingest.warehouse.embedded import EmbeddedWarehouse
 from retrospan.schemas.errors import SqlError
 

@@ -22,7 +22,7 @@ from clickhouse_connect.driver.exceptions import DatabaseError
 from retrospan.ingest.answer.admin import Admin
 from retrospan.ingest.answer.sql_port import SqlPort
 from retrospan.ingest.http.site import Site
-from retrospan.ingest.setting_values import Address
+from retrospan.ingest.settings.setting_values import Address
 from retrospan.ingest.warehouse.embedded import EmbeddedWarehouse
 from retrospan.queries import connect
 from retrospan.schemas.errors import CollectorUnreachable, ConfigError, PortInUse, SqlError

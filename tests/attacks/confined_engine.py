@@ -13,7 +13,13 @@ import os
 import sys
 from pathlib import Path
 
-from retrospan.ingest.confinement import DEVICES, SYSTEM_PLACES, confine, python_places, python_programs
+from retrospan.ingest.machine.confinement import (
+    DEVICES,
+    SYSTEM_PLACES,
+    confine,
+    python_places,
+    python_programs,
+)
 from retrospan.ingest.warehouse.embedded import EmbeddedWarehouse
 from retrospan.schemas.errors import RetrospanError
 

@@ -21,10 +21,10 @@ from fix_collector import Served
 from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceResponse
 from sampling import one_in
 
-from retrospan.ingest.config import Limits
 from retrospan.ingest.log.write_ahead_log import WriteAheadLog
 from retrospan.ingest.receive.budget import Budget
 from retrospan.ingest.receive.intake import Intake
+from retrospan.ingest.settings.config import Limits
 from retrospan.schemas.errors import BadRequest, Overloaded
 
 MIB = 1 << 20

@@ -21,10 +21,10 @@ from fix_recordings import Recording
 from keeping import DAY, agent_run, trace_of
 
 from retrospan.ingest.cli.command_table import COMMANDS
-from retrospan.ingest.durable_files import Files
 from retrospan.ingest.log.directory import claim
 from retrospan.ingest.log.tightening import tighten
 from retrospan.ingest.log.write_ahead_log import WriteAheadLog
+from retrospan.ingest.machine.durable_files import Files
 
 COMMAND = (sys.executable, "-m", "retrospan.ingest.cli.main")
 RECORDINGS = ("langgraph-openinference/loop", "langgraph-openinference/diverge_a", "openai-agents/normal")

@@ -10,10 +10,10 @@ from typing import Any
 
 import pytest
 
-from retrospan.ingest.config import Config
 from retrospan.ingest.doctor.settings import is_here
-from retrospan.ingest.metrics_target import require_foreign
-from retrospan.ingest.setting_values import Address, is_loopback, parse_address
+from retrospan.ingest.settings.config import Config
+from retrospan.ingest.settings.metrics_target import require_foreign
+from retrospan.ingest.settings.setting_values import Address, is_loopback, parse_address
 from retrospan.schemas.errors import ConfigError
 
 OURS = (

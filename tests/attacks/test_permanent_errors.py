@@ -9,8 +9,8 @@ import pytest
 from fix_recordings import Recording
 from interpreting import load, settled
 
-from retrospan.ingest.config import InterpreterSettings
 from retrospan.ingest.interpret.service.interpreter import Interpreter
+from retrospan.ingest.settings.config import InterpreterSettings
 from retrospan.ingest.warehouse.embedded import EmbeddedStore, EmbeddedWarehouse
 
 GOOD, OTHER = "genai-openai.span_only/normal", "langgraph-openinference/normal"

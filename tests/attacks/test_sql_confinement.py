@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from retrospan.ingest.confinement import Confinement, landlock_abi
 from retrospan.ingest.doctor.machine import check_confinement
 from retrospan.ingest.doctor.running import check_running
+from retrospan.ingest.machine.confinement import Confinement, landlock_abi
 
 SCRIPT = Path(__file__).parent / "confined_engine.py"
 needs_landlock = pytest.mark.skipif(not landlock_abi(), reason="the kernel has no Landlock")
@@ -113,7 +113,7 @@ def test_the_engine_does_its_work_confined(tmp_path: Path) -> None:
 CHILD = """
 import os, subprocess, sys
 from pathlib import Path
-from retrospan.ingest.confinement import SYSTEM_PLACES, confine, python_places, python_programs
+from retrospan.ingest.machine.confinement import SYSTEM_PLACES, confine, python_places, python_programs
 confine(readable=[*python_places(), *SYSTEM_PLACES], writable=[], executable=python_programs())
 run = lambda code: subprocess.run([sys.executable, "-P", "-c", code]).returncode
 print(run("import retrospan.ingest.interpret.service.worker"), run("open('/etc/passwd')"))

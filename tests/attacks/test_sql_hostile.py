@@ -19,7 +19,7 @@ from attacks.siege import Besieged, ask, besiege, can_watch
 from attacks.watching import Touched
 
 from retrospan.ingest import supervisor
-from retrospan.ingest.confinement import Confinement, landlock_abi
+from retrospan.ingest.machine.confinement import Confinement, landlock_abi
 
 Start = Callable[[bool], Besieged]
 

@@ -25,9 +25,9 @@ from retrospan.ingest.access.tokens import TokenFile
 from retrospan.ingest.answer.admin import Admin
 from retrospan.ingest.answer.readers import BLOCK_ROWS
 from retrospan.ingest.answer.sql_port import SqlPort
-from retrospan.ingest.config import Limits
 from retrospan.ingest.http.site import Site
-from retrospan.ingest.setting_values import Address
+from retrospan.ingest.settings.config import Limits
+from retrospan.ingest.settings.setting_values import Address
 from retrospan.ingest.warehouse.embedded import EmbeddedWarehouse
 from retrospan.queries import connect
 from retrospan.schemas.errors import RetrospanError

@@ -18,11 +18,11 @@ from fix_collector import Served
 from retrospan.ingest.access.gate import Gate
 from retrospan.ingest.access.tls import server_context
 from retrospan.ingest.access.tokens import TokenFile, read_tokens
-from retrospan.ingest.config import Config, RedactionSettings, TlsSettings
 from retrospan.ingest.redact.redactor import Redactor
 from retrospan.ingest.retention.policy.policy import read_policy_file
 from retrospan.ingest.rules.ruleset import Ruleset
-from retrospan.ingest.trusted_file import readable_by_others, require_trusted
+from retrospan.ingest.settings.config import Config, RedactionSettings, TlsSettings
+from retrospan.ingest.settings.trusted_file import readable_by_others, require_trusted
 from retrospan.schemas.errors import ConfigError, Unauthenticated
 
 as_root = pytest.mark.skipif(os.geteuid() != 0, reason="only root can give a file to somebody else")

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from retrospan.ingest.confinement import DEVICES, SYSTEM_PLACES, python_places, python_programs
+from retrospan.ingest.machine.confinement import DEVICES, SYSTEM_PLACES, python_places, python_programs
 
 CALLS = (
     "open,openat,openat2,creat,rename,renameat,renameat2,unlink,unlinkat,rmdir,link,linkat,symlink,symlinkat,mkdir,"

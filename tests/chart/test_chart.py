@@ -18,8 +18,8 @@ from chart.helm import CHART, Helm, Refused, Release
 from chart.kubernetes import faults, settled
 
 from retrospan.ingest.collector import CLOSING_SECONDS, GRACE_SECONDS
-from retrospan.ingest.config import Config
-from retrospan.ingest.memory import LEAST_BYTES
+from retrospan.ingest.machine.memory import LEAST_BYTES
+from retrospan.ingest.settings.config import Config
 
 every_case = pytest.mark.parametrize("case", list(VALUES))
 RELEASED = Path(__file__).with_name("released.json")

@@ -11,9 +11,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from retrospan.ingest.config import Config
-from retrospan.ingest.setting_sources import variable
-from retrospan.ingest.setting_values import MIB, Address, parse_address, parse_bytes
+from retrospan.ingest.settings.config import Config
+from retrospan.ingest.settings.setting_sources import variable
+from retrospan.ingest.settings.setting_values import MIB, Address, parse_address, parse_bytes
 from retrospan.schemas.errors import ConfigError
 
 
@@ -137,7 +137,7 @@ def test_addresses_and_sizes_are_read_as_people_write_them() -> None:
 
 def test_reading_configuration_loads_nothing_heavy() -> None:
     code = (
-        "import sys, retrospan.ingest.config; "
+        "import sys, retrospan.ingest.settings.config; "
         "print(*sorted({m.partition('.')[0] for m in sys.modules} & "
         "{'grpc', 'chdb', 'polars', 'pandas', 'numpy', 'uvicorn', 'google', 'opentelemetry', 'pyarrow'}))"
     )

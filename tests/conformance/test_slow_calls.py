@@ -14,7 +14,7 @@ import pytest
 from retrospan.ingest.log.write_ahead_log import WriteAheadLog
 from retrospan.ingest.receive.grpc import THREADS, GrpcReceiver
 from retrospan.ingest.receive.intake import Intake
-from retrospan.ingest.setting_values import Address
+from retrospan.ingest.settings.setting_values import Address
 
 EXPORT = "/opentelemetry.proto.collector.trace.v1.TraceService/Export"
 

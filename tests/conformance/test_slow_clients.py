@@ -15,12 +15,12 @@ import otlp_requests as make
 import pytest
 from receive.conftest import REQUEST_BYTES, Disk, Station
 
-from retrospan.ingest.config import Limits
 from retrospan.ingest.http.site import Site
 from retrospan.ingest.log.write_ahead_log import WriteAheadLog
 from retrospan.ingest.receive.http import HttpReceiver
 from retrospan.ingest.receive.intake import Intake
-from retrospan.ingest.setting_values import Address
+from retrospan.ingest.settings.config import Limits
+from retrospan.ingest.settings.setting_values import Address
 
 # Each is two descriptors of this process.
 MANY = min(2000, resource.getrlimit(resource.RLIMIT_NOFILE)[0] // 4)

@@ -11,9 +11,9 @@ from conformance.senders import CONTENT_TYPES, WAYS, Signal, Way, encoded, send
 from conformance.table import BAD, BY_LIBRARY, EMPTY, PARTIAL, RETRY, RULES, UNTYPED, Rule, request
 from receive.conftest import REQUEST_BYTES, Disk, Station
 
-from retrospan.ingest.config import Limits
 from retrospan.ingest.log.write_ahead_log import WriteAheadLog
 from retrospan.ingest.receive.intake import Intake
+from retrospan.ingest.settings.config import Limits
 
 CODES = {"INVALID_ARGUMENT": 3, "RESOURCE_EXHAUSTED": 8, "UNIMPLEMENTED": 12, "UNAVAILABLE": 14}
 STATUS_OF_HTTP = {"400": 3, "404": 5, "405": 12, "408": 14, "413": 8, "415": 3, "503": 14}

@@ -8,11 +8,11 @@ from collections.abc import Iterator
 from dataclasses import fields, is_dataclass
 from pathlib import Path
 
-from retrospan.ingest import config
 from retrospan.ingest.cli.command_table import parser_of
-from retrospan.ingest.config import Config, is_setting
-from retrospan.ingest.setting_sources import variable
-from retrospan.ingest.setting_values import Address, readable
+from retrospan.ingest.settings import config
+from retrospan.ingest.settings.config import Config, is_setting
+from retrospan.ingest.settings.setting_sources import variable
+from retrospan.ingest.settings.setting_values import Address, readable
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "configuration.md"
 HEAD = """# Configuration
@@ -25,7 +25,7 @@ A size is a number of bytes, or text such as `"64 MiB"`. Several values are a li
 elsewhere. With an invalid value, or a misspelt flag, variable or key, the collector does not start, and the error names
 the place. `retrospan doctor` lists the settings in force, and where each was given.
 
-This page is made from [config.py](../ingest/retrospan/ingest/config.py).
+This page is made from [config.py](../ingest/retrospan/ingest/settings/config.py).
 """
 
 

@@ -14,9 +14,9 @@ import yaml
 from docs.pages import PAGES, TOP, Page
 
 from retrospan.ingest.cli.command_table import COMMANDS, parser_of
-from retrospan.ingest.config import Config
-from retrospan.ingest.setting_sources import variable
-from retrospan.ingest.setting_values import Address
+from retrospan.ingest.settings.config import Config
+from retrospan.ingest.settings.setting_sources import variable
+from retrospan.ingest.settings.setting_values import Address
 
 every_page = pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
 

@@ -10,7 +10,7 @@ from docs.pages import TOP
 
 from retrospan.ingest.cli.command_table import parser_of
 from retrospan.ingest.cli.terminal.arguments import UsageError
-from retrospan.ingest.config import KEYS, Config
+from retrospan.ingest.settings.config import KEYS, Config
 from retrospan.schemas.errors import ConfigError
 
 

@@ -17,8 +17,8 @@ from fix_collector import Served
 from fix_recordings import Recording
 from ports import unused_port
 
-from retrospan.ingest.config import KEYS
-from retrospan.ingest.confinement import landlock_abi
+from retrospan.ingest.machine.confinement import landlock_abi
+from retrospan.ingest.settings.config import KEYS
 
 LOOP = "genai-openai.span_and_event/loop"
 CONFINED = landlock_abi() >= 4

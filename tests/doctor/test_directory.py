@@ -13,9 +13,9 @@ import pytest
 from retrospan.ingest.doctor import directory
 from retrospan.ingest.doctor.directory import check_directory
 from retrospan.ingest.doctor.machine import check_sync
-from retrospan.ingest.durable_files import Files
 from retrospan.ingest.load.ledger import Batch, Ledger
 from retrospan.ingest.log.write_ahead_log import WriteAheadLog
+from retrospan.ingest.machine.durable_files import Files
 
 
 @pytest.mark.parametrize(

@@ -8,8 +8,8 @@ from pathlib import Path
 
 from ports import unused_port
 
-from retrospan.ingest.config import AlertSettings, Config
 from retrospan.ingest.doctor.targets import check_targets
+from retrospan.ingest.settings.config import AlertSettings, Config
 
 RULES = """
 [[target]]

@@ -6,8 +6,8 @@ from collections.abc import Iterator
 
 import pytest
 
-from retrospan.ingest.config import InterpreterSettings
 from retrospan.ingest.interpret.service.interpreter import Interpreter
+from retrospan.ingest.settings.config import InterpreterSettings
 from retrospan.ingest.warehouse.embedded import EmbeddedWarehouse
 
 

@@ -16,12 +16,12 @@ import sys
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
-from retrospan.ingest.config import LoaderSettings
-from retrospan.ingest.durable_files import Files
 from retrospan.ingest.load import batches
 from retrospan.ingest.load.ledger import Ledger
 from retrospan.ingest.load.loader import Loader
 from retrospan.ingest.log.write_ahead_log import WriteAheadLog
+from retrospan.ingest.machine.durable_files import Files
+from retrospan.ingest.settings.config import LoaderSettings
 from retrospan.ingest.warehouse.embedded import EmbeddedStore, EmbeddedWarehouse
 from retrospan.ingest.warehouse.new_warehouse import lay_out
 from retrospan.schemas.store import Settings, Store

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from retrospan.ingest.durable_files import Files
 from retrospan.ingest.load.ledger import Batch, Ledger
+from retrospan.ingest.machine.durable_files import Files
 
 BATCH = Batch(first=1, last=10, records=10, items=100, token="t1")
 NEXT = Batch(first=11, last=12, records=2, items=2, token="t2")

@@ -11,12 +11,12 @@ import pytest
 from odd_requests import unreadable, wrong_wire_type
 from otlp_values import Log, Origin, Span, Value, request
 
-from retrospan.ingest.config import LoaderSettings
 from retrospan.ingest.load import burst
 from retrospan.ingest.load.ledger import Ledger
 from retrospan.ingest.load.loader import Loader
 from retrospan.ingest.log.record import Reject
 from retrospan.ingest.log.write_ahead_log import WriteAheadLog
+from retrospan.ingest.settings.config import LoaderSettings
 from retrospan.ingest.warehouse.embedded import EmbeddedStore, EmbeddedWarehouse
 
 SETTINGS = LoaderSettings(batch_spans=20, wait_seconds=0.05)

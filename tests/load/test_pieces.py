@@ -16,8 +16,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 from otlp_values import Origin, Span, request
 
-from retrospan.ingest.config import LoaderSettings
-from retrospan.ingest.durable_files import Files
 from retrospan.ingest.load import batch_insertion, batches
 from retrospan.ingest.load.batches import Content, content_of, next_content
 from retrospan.ingest.load.landing import insert_content, insert_records
@@ -28,7 +26,9 @@ from retrospan.ingest.log.archive import unpack
 from retrospan.ingest.log.hashes import KnownHashes
 from retrospan.ingest.log.segment import Segment
 from retrospan.ingest.log.write_ahead_log import WriteAheadLog
-from retrospan.ingest.operating_system import descriptors
+from retrospan.ingest.machine.durable_files import Files
+from retrospan.ingest.machine.operating_system import descriptors
+from retrospan.ingest.settings.config import LoaderSettings
 from retrospan.ingest.warehouse.embedded import EmbeddedStore, EmbeddedWarehouse
 from retrospan.schemas.errors import LogFailed, SqlError
 from retrospan.schemas.store import Store

@@ -9,7 +9,6 @@ from typing import Any
 import pytest
 from otlp_values import Origin, Span, request
 
-from retrospan.ingest.config import LoaderSettings
 from retrospan.ingest.load import batches
 from retrospan.ingest.load import loader as loading
 from retrospan.ingest.load.batches import Content, Frame
@@ -17,6 +16,7 @@ from retrospan.ingest.load.ledger import Ledger
 from retrospan.ingest.load.loader import Loader
 from retrospan.ingest.load.prefetch import Prefetcher
 from retrospan.ingest.log.write_ahead_log import WriteAheadLog
+from retrospan.ingest.settings.config import LoaderSettings
 from retrospan.ingest.warehouse.embedded import EmbeddedWarehouse
 
 

@@ -12,7 +12,6 @@ from pathlib import Path
 
 import pytest
 
-from retrospan.ingest.durable_files import Files
 from retrospan.ingest.load.batches import token_of
 from retrospan.ingest.load.ledger import Batch, Ledger
 from retrospan.ingest.log import archivist as archivist_module
@@ -21,6 +20,7 @@ from retrospan.ingest.log.archivist import Archivist
 from retrospan.ingest.log.record import decode
 from retrospan.ingest.log.segment import segment_path
 from retrospan.ingest.log.write_ahead_log import WriteAheadLog
+from retrospan.ingest.machine.durable_files import Files
 from retrospan.schemas.errors import LogFull
 
 BODIES = [random.Random(number).randbytes(300) + b"%03d" % number * 200 for number in range(40)]

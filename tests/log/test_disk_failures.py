@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from retrospan.ingest.durable_files import Files
 from retrospan.ingest.log.write_ahead_log import WriteAheadLog
-from retrospan.ingest.system_errors import worded
+from retrospan.ingest.machine.durable_files import Files
+from retrospan.ingest.machine.system_errors import worded
 from retrospan.schemas.errors import LogFailed, LogFull
 
 

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from retrospan.ingest.durable_files import Files
 from retrospan.ingest.log.write_ahead_log import WriteAheadLog
+from retrospan.ingest.machine.durable_files import Files
 
 
 class Slow(Files):

@@ -10,10 +10,10 @@ from pathlib import Path
 
 import pytest
 
-from retrospan.ingest.durable_files import Files
 from retrospan.ingest.log.disk_budget import FOR_NOTES
 from retrospan.ingest.log.record import Note, Record, Reject, decode
 from retrospan.ingest.log.write_ahead_log import WriteAheadLog
+from retrospan.ingest.machine.durable_files import Files
 from retrospan.schemas.errors import LogFailed, LogFull
 
 

@@ -12,9 +12,9 @@ from fix_collector import Served
 from keeping import Keeper, agent_run, trace_of
 from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
 
-from retrospan.ingest.config import PriceSettings
 from retrospan.ingest.prices.history import unpacked
 from retrospan.ingest.prices.kept_prices import FILE, keep_prices, packed
+from retrospan.ingest.settings.config import PriceSettings
 from retrospan.ingest.warehouse.embedded import EmbeddedWarehouse
 from retrospan.schemas.errors import ConfigError
 

@@ -15,8 +15,8 @@ from keeping import agent_run, trace_of
 from retrospan.ingest import collector as collector_module
 from retrospan.ingest import supervisor as supervisor_module
 from retrospan.ingest.collector import Collector
-from retrospan.ingest.config import Config
-from retrospan.ingest.setting_values import Address
+from retrospan.ingest.settings.config import Config
+from retrospan.ingest.settings.setting_values import Address
 from retrospan.schemas.errors import WarehouseUnavailable
 
 SECONDS = 60.0

@@ -11,15 +11,15 @@ from pathlib import Path
 
 import pytest
 
-from retrospan.ingest.config import Limits
-from retrospan.ingest.durable_files import Files
 from retrospan.ingest.http.site import Site
 from retrospan.ingest.log.record import Record, decode
 from retrospan.ingest.log.write_ahead_log import WriteAheadLog
+from retrospan.ingest.machine.durable_files import Files
 from retrospan.ingest.receive.grpc import GrpcReceiver
 from retrospan.ingest.receive.http import HttpReceiver
 from retrospan.ingest.receive.intake import Intake
-from retrospan.ingest.setting_values import Address
+from retrospan.ingest.settings.config import Limits
+from retrospan.ingest.settings.setting_values import Address
 
 REQUEST_BYTES = 500_000
 BUDGET_BYTES = 32 << 20

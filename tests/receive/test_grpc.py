@@ -25,7 +25,7 @@ from opentelemetry.sdk.trace import TracerProvider
 from opentelemetry.sdk.trace.export import BatchSpanProcessor
 
 from retrospan.ingest.receive.grpc import GrpcReceiver
-from retrospan.ingest.setting_values import Address
+from retrospan.ingest.settings.setting_values import Address
 from retrospan.schemas.errors import PortInUse
 
 from .conftest import REQUEST_BYTES, Station

@@ -26,7 +26,7 @@ from opentelemetry.sdk.trace.export import BatchSpanProcessor, SimpleSpanProcess
 
 from retrospan.ingest.http.site import Site
 from retrospan.ingest.receive.http import HttpReceiver
-from retrospan.ingest.setting_values import Address
+from retrospan.ingest.settings.setting_values import Address
 from retrospan.schemas.errors import PortInUse
 
 from .conftest import BUDGET_BYTES, REQUEST_BYTES, Answer, Station

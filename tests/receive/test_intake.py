@@ -13,10 +13,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from opentelemetry.proto.logs.v1.logs_pb2 import LogRecord
 
-from retrospan.ingest.config import Limits
 from retrospan.ingest.log.record import Record, decode
 from retrospan.ingest.log.write_ahead_log import WriteAheadLog
 from retrospan.ingest.receive.intake import Acknowledgement, Intake
+from retrospan.ingest.settings.config import Limits
 from retrospan.schemas.errors import BadRequest, LogFull, PayloadTooLarge
 
 

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from retrospan.ingest.config import Config
 from retrospan.ingest.redact.redactor import Redactor
+from retrospan.ingest.settings.config import Config
 from retrospan.schemas.errors import ConfigError
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from keeping import Keeper, agent_run, trace_of
 
-from retrospan.ingest.durable_files import Files
+from retrospan.ingest.machine.durable_files import Files
 from retrospan.ingest.retention.policy.policy import default_policy
 from retrospan.ingest.verify.request import VerifyRequest
 from retrospan.ingest.verify.verification import Verification

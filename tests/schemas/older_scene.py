@@ -16,10 +16,10 @@ from typing import Any
 from fix_recordings import load_recording
 
 from retrospan.ingest.answer.narrowing import narrowed
-from retrospan.ingest.config import InterpreterSettings
 from retrospan.ingest.interpret.service.interpreter import Interpreter
 from retrospan.ingest.load.landing import insert_records
 from retrospan.ingest.log.record import encode
+from retrospan.ingest.settings.config import InterpreterSettings
 from retrospan.ingest.warehouse.embedded import EmbeddedStore, EmbeddedWarehouse
 from retrospan.queries import catalogue
 from retrospan.schemas.migrate import Migrations, shipped

@@ -13,9 +13,9 @@ from fix_collector import Served
 from fix_recordings import Recording
 from opentelemetry.proto.collector.metrics.v1.metrics_service_pb2 import ExportMetricsServiceRequest
 
-from retrospan.ingest.config import Config
-from retrospan.ingest.metrics_target import endpoint, require_foreign
-from retrospan.ingest.setting_values import Address
+from retrospan.ingest.settings.config import Config
+from retrospan.ingest.settings.metrics_target import endpoint, require_foreign
+from retrospan.ingest.settings.setting_values import Address
 from retrospan.ingest.status.metrics import METRICS
 from retrospan.schemas.errors import ConfigError
 

@@ -11,7 +11,7 @@ from fix_collector import Served
 from torture.bounds import memory_group
 from torture.flood import Flood
 
-from retrospan.ingest.memory import (
+from retrospan.ingest.machine.memory import (
     BESIDE_ENGINE_BYTES,
     LEAST_BYTES,
     engine_bytes,

@@ -13,8 +13,8 @@ from stopped_agent import BEGAN, PROCESS, RUN, agent, observed, said_before_it_d
 from story import Ask
 from telling import SECOND, Told, alive, killed, logs_request, spans_request
 
-from retrospan.ingest.config import InterpreterSettings
 from retrospan.ingest.interpret.service.interpreter import Interpreter
+from retrospan.ingest.settings.config import InterpreterSettings
 from retrospan.ingest.warehouse.embedded import EmbeddedStore, EmbeddedWarehouse
 from retrospan.schemas import attributes as names
 

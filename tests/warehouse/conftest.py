@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import pytest
 from warehouse.engine_server import EngineServer
 
-from retrospan.ingest.server_address import parse_server
+from retrospan.ingest.settings.server_address import parse_server
 from retrospan.ingest.warehouse.embedded import EmbeddedWarehouse
 from retrospan.ingest.warehouse.server import ServerWarehouse
 

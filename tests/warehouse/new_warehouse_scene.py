@@ -13,7 +13,7 @@ import signal
 import sys
 from pathlib import Path
 
-from retrospan.ingest.durable_files import Files
+from retrospan.ingest.machine.durable_files import Files
 from retrospan.ingest.warehouse.embedded import EmbeddedWarehouse
 from retrospan.ingest.warehouse.new_warehouse import build, lay_out, told_of
 from retrospan.queries import catalogue

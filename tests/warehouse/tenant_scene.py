@@ -22,10 +22,10 @@ from fix_recordings import Recording, load_recording
 from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
 from opentelemetry.proto.trace.v1.trace_pb2 import Span
 
-from retrospan.ingest.config import InterpreterSettings
 from retrospan.ingest.interpret.service.interpreter import Interpreter
 from retrospan.ingest.load.landing import insert_records
 from retrospan.ingest.log.record import encode
+from retrospan.ingest.settings.config import InterpreterSettings
 from retrospan.ingest.warehouse.embedded import EmbeddedStore, EmbeddedWarehouse
 from retrospan.ingest.warehouse.new_warehouse import lay_out
 from retrospan.ingest.warehouse.tenants import TABLES, condition

@@ -25,7 +25,7 @@ class Seen(MetaPathFinder):
 told = []
 sys.meta_path.insert(0, Seen())
 
-from retrospan.ingest.operating_system import resident_bytes
+from retrospan.ingest.machine.operating_system import resident_bytes
 from retrospan.ingest.warehouse.embedded import EmbeddedWarehouse
 
 warehouse = EmbeddedWarehouse(Path(sys.argv[1]))

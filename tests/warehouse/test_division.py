@@ -10,12 +10,12 @@ from pathlib import Path
 import otlp_requests as otlp
 import pytest
 
-from retrospan.ingest.config import InterpreterSettings
 from retrospan.ingest.interpret.service.interpreter import Interpreter
 from retrospan.ingest.interpret.service.partition_lease import PARTS, PartitionLease
 from retrospan.ingest.load.identity import LogIdentity, note_log
 from retrospan.ingest.load.landing import insert_records
 from retrospan.ingest.log.record import encode
+from retrospan.ingest.settings.config import InterpreterSettings
 from retrospan.ingest.warehouse.embedded import EmbeddedStore, EmbeddedWarehouse
 from retrospan.schemas.errors import ConfigError
 from retrospan.schemas.sequences import base_of

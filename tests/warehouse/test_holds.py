@@ -12,7 +12,7 @@ from keeping import Keeper, agent_run, linked_run, trace_of
 from warehouse.engine_server import EngineServer
 
 from retrospan.ingest.log.record import Note
-from retrospan.ingest.server_address import parse_server
+from retrospan.ingest.settings.server_address import parse_server
 from retrospan.ingest.warehouse.server import ServerWarehouse
 from retrospan.schemas.errors import RetrospanError, TooLate, WarehouseUnavailable
 

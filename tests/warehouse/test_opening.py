@@ -13,7 +13,7 @@ import sys
 from contextlib import closing
 from pathlib import Path
 
-from retrospan.ingest.config import Config
+from retrospan.ingest.settings.config import Config
 from retrospan.ingest.open_warehouse import open_warehouse
 from retrospan.ingest.warehouse.embedded import EmbeddedStore
 from retrospan.schemas.errors import SchemaTooNew

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from retrospan.ingest.operating_system import forget_code
+from retrospan.ingest.machine.operating_system import forget_code
 from retrospan.ingest.warehouse import resting as resting_module
 from retrospan.ingest.warehouse.embedded import EmbeddedStore, EmbeddedWarehouse
 from retrospan.ingest.warehouse.resting import LIBRARY, Resting

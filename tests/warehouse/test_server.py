@@ -11,7 +11,7 @@ from warehouse.engine_server import EngineServer, Fault
 
 from retrospan.ingest.load.landing import insert_records
 from retrospan.ingest.log.record import encode
-from retrospan.ingest.server_address import parse_server
+from retrospan.ingest.settings.server_address import parse_server
 from retrospan.ingest.warehouse.embedded import EmbeddedStore
 from retrospan.ingest.warehouse.server import ServerStore, ServerWarehouse
 from retrospan.queries import catalogue

@@ -15,7 +15,7 @@ import pytest
 from warehouse.engine_server import EngineServer
 from warehouse.tenant_scene import COMPARING
 
-from retrospan.ingest.server_address import ServerAddress, parse_server
+from retrospan.ingest.settings.server_address import ServerAddress, parse_server
 from retrospan.ingest.warehouse.embedded import EmbeddedStore
 from retrospan.ingest.warehouse.server import ServerWarehouse
 from retrospan.ingest.warehouse.tenants import TABLES, TenantReaders, condition, reader_of, statements

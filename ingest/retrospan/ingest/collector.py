@@ -28,7 +28,6 @@ from retrospan.ingest.access.tokens import TokenFile
 from retrospan.ingest.alerts.deliverer import Deliverer
 from retrospan.ingest.alerts.rules import AlertRules
 from retrospan.ingest.channel import Arguments
-from retrospan.ingest.config import Config
 from retrospan.ingest.load.ledger import Ledger
 from retrospan.ingest.log.directory import claim
 from retrospan.ingest.log.record import Note
@@ -36,15 +35,16 @@ from retrospan.ingest.log.segment_messages import archived_path, segment_message
 from retrospan.ingest.log.sender import first_sender
 from retrospan.ingest.log.tightening import tighten
 from retrospan.ingest.log.write_ahead_log import WriteAheadLog
-from retrospan.ingest.memory import engine_bytes, memory_limit
-from retrospan.ingest.metrics_target import require_foreign
-from retrospan.ingest.port import bind
+from retrospan.ingest.machine.memory import engine_bytes, memory_limit
+from retrospan.ingest.machine.port import bind
 from retrospan.ingest.prices.kept_prices import keep_prices, require_usable
 from retrospan.ingest.remote_file import read_setting
 from retrospan.ingest.retention.policy.policy import read_policy_file
 from retrospan.ingest.rules.ruleset import Ruleset
 from retrospan.ingest.service import Service
-from retrospan.ingest.setting_values import Address
+from retrospan.ingest.settings.config import Config
+from retrospan.ingest.settings.metrics_target import require_foreign
+from retrospan.ingest.settings.setting_values import Address
 from retrospan.ingest.supervisor import Supervisor
 from retrospan.schemas.errors import WarehouseUnavailable
 

@@ -21,7 +21,6 @@ from retrospan.ingest.alerts.sender import Deliver
 from retrospan.ingest.answer.admin import Admin, Report
 from retrospan.ingest.answer.jaeger.port import JaegerPort
 from retrospan.ingest.answer.sql_port import SqlPort
-from retrospan.ingest.config import Config
 from retrospan.ingest.http.site import Site
 from retrospan.ingest.interpret.service.interpreter import Interpreter
 from retrospan.ingest.load.ledger import Ledger
@@ -41,7 +40,8 @@ from retrospan.ingest.retention.policy.policy import read_policy_file
 from retrospan.ingest.retention.receipts.marks import Marks
 from retrospan.ingest.retention.schedule import Schedule
 from retrospan.ingest.rules.ruleset import Ruleset
-from retrospan.ingest.setting_values import Address
+from retrospan.ingest.settings.config import Config
+from retrospan.ingest.settings.setting_values import Address
 from retrospan.ingest.status.warehouse_status import WarehouseParts, WarehouseStatus
 from retrospan.ingest.verify.archived_segment import faults_in
 from retrospan.ingest.verify.rechecking import Rechecking

@@ -20,13 +20,13 @@ from retrospan.ingest.answer.admin import Admin, Report
 from retrospan.ingest.answer.jaeger.port import JaegerPort
 from retrospan.ingest.answer.sql_port import SqlPort
 from retrospan.ingest.collector import GRACE_SECONDS
-from retrospan.ingest.config import Config
 from retrospan.ingest.http.site import Site
 from retrospan.ingest.interpret.service.interpreter import Interpreter
 from retrospan.ingest.load.migrating import migrate
 from retrospan.ingest.open_warehouse import OpenWarehouse, open_warehouse
 from retrospan.ingest.prices.kept_prices import packed, require_usable
-from retrospan.ingest.setting_values import Address
+from retrospan.ingest.settings.config import Config
+from retrospan.ingest.settings.setting_values import Address
 from retrospan.ingest.status.health import LAG_SECONDS
 from retrospan.ingest.status.metrics import Records, rendered
 from retrospan.schemas.errors import WarehouseUnavailable

@@ -12,11 +12,11 @@ from contextlib import closing, suppress
 from dataclasses import replace
 from typing import Protocol
 
-from retrospan.ingest.config import Config
 from retrospan.ingest.interpret.service.partition_lease import PartitionLease
 from retrospan.ingest.load.identity import LogIdentity
-from retrospan.ingest.server_address import parse_server
-from retrospan.ingest.trusted_file import require_trusted
+from retrospan.ingest.settings.config import Config
+from retrospan.ingest.settings.server_address import parse_server
+from retrospan.ingest.settings.trusted_file import require_trusted
 from retrospan.ingest.warehouse.embedded import EmbeddedWarehouse
 from retrospan.ingest.warehouse.new_warehouse import lay_out
 from retrospan.ingest.warehouse.server import ServerWarehouse

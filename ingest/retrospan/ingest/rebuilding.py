@@ -6,7 +6,6 @@ from collections.abc import Mapping
 from contextlib import closing
 
 from retrospan.ingest.answer.admin import Report
-from retrospan.ingest.config import Role
 from retrospan.ingest.interpret.service.interpreter import Interpreter
 from retrospan.ingest.interpret.service.selection import EVERYTHING, Selection
 from retrospan.ingest.load.checking import detached_parts, drop_detached
@@ -14,6 +13,7 @@ from retrospan.ingest.load.loader import Loader
 from retrospan.ingest.log.segmented import SegmentedLog
 from retrospan.ingest.open_warehouse import OpenWarehouse
 from retrospan.ingest.retention.deletion.retention import Retention
+from retrospan.ingest.settings.config import Role
 from retrospan.schemas.errors import ConfigError, SegmentUnreadable
 
 _MOST_NAMED = 3

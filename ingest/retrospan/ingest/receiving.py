@@ -13,14 +13,14 @@ from contextlib import ExitStack
 from retrospan.ingest.access.gate import Gate
 from retrospan.ingest.access.tls import server_context
 from retrospan.ingest.answer.stand_in import StandIn
-from retrospan.ingest.config import Config
 from retrospan.ingest.http.site import Site
 from retrospan.ingest.log.write_ahead_log import WriteAheadLog
 from retrospan.ingest.receive.grpc import GrpcReceiver
 from retrospan.ingest.receive.http import HttpReceiver
 from retrospan.ingest.receive.intake import Intake
 from retrospan.ingest.redact.redactor import Redactor
-from retrospan.ingest.setting_values import Address
+from retrospan.ingest.settings.config import Config
+from retrospan.ingest.settings.setting_values import Address
 from retrospan.ingest.status.collector_status import CollectorStatus, ReceivingParts
 from retrospan.ingest.status.probes import Probes
 from retrospan.ingest.supervisor import Supervisor

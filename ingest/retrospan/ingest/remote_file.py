@@ -6,9 +6,9 @@ import os
 from pathlib import Path
 
 from retrospan.ingest.channel import Arguments, Channel
-from retrospan.ingest.config import Config
 from retrospan.ingest.prices.kept_prices import FILE
-from retrospan.ingest.trusted_file import Elsewhere, require_trusted
+from retrospan.ingest.settings.config import Config
+from retrospan.ingest.settings.trusted_file import Elsewhere, require_trusted
 from retrospan.schemas.errors import ConfigError
 
 NAMES = ("retention.policy", "interpreter.rules", "alerts.rules", "prices")

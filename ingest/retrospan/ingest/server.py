@@ -9,9 +9,9 @@ from contextlib import contextmanager
 from types import FrameType
 from typing import TYPE_CHECKING
 
-from retrospan.ingest.config import Config
 from retrospan.ingest.logs import install, log_event
-from retrospan.ingest.operating_system import descriptor_limit, raise_descriptor_limit
+from retrospan.ingest.machine.operating_system import descriptor_limit, raise_descriptor_limit
+from retrospan.ingest.settings.config import Config
 from retrospan.schemas.errors import RetrospanError
 
 if TYPE_CHECKING:

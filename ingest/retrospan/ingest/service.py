@@ -10,7 +10,7 @@ import threading
 import time
 from typing import ClassVar
 
-from retrospan.ingest.priority import set_thread_nice
+from retrospan.ingest.machine.priority import set_thread_nice
 from retrospan.schemas.errors import RetrospanError, RetryableError
 
 _LOG = logging.getLogger("retrospan")

@@ -19,9 +19,9 @@ from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 
 from retrospan.ingest.channel import Answer, Arguments, Channel, ChannelClosed, error_told
-from retrospan.ingest.config import Config
-from retrospan.ingest.operating_system import resident_bytes, wait_ended
-from retrospan.ingest.priority import INTERPRETING, MERGING, lower_threads
+from retrospan.ingest.machine.operating_system import resident_bytes, wait_ended
+from retrospan.ingest.machine.priority import INTERPRETING, MERGING, lower_threads
+from retrospan.ingest.settings.config import Config
 from retrospan.schemas.errors import RetrospanError, WarehouseUnavailable
 
 #: It reports every second. Without a word for so long it hangs; while it starts, for ten times as long.

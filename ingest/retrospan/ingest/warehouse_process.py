@@ -24,18 +24,24 @@ from typing import Any, cast
 from retrospan.ingest.access.tls import context_of
 from retrospan.ingest.alerts.attempt import Attempt, Message
 from retrospan.ingest.channel import Arguments, Channel, ChannelClosed, told
-from retrospan.ingest.config import Config
-from retrospan.ingest.confinement import DEVICES, SYSTEM_PLACES, confine, python_places, python_programs
 from retrospan.ingest.log.record import Note
 from retrospan.ingest.log.segment import Segment
 from retrospan.ingest.log.segment_messages import segment_message, segments_of
 from retrospan.ingest.logs import install, log_event, log_failure
-from retrospan.ingest.operating_system import end_with
+from retrospan.ingest.machine.confinement import (
+    DEVICES,
+    SYSTEM_PLACES,
+    confine,
+    python_places,
+    python_programs,
+)
+from retrospan.ingest.machine.operating_system import end_with
+from retrospan.ingest.machine.privacy import close_to_others
+from retrospan.ingest.machine.system_errors import worded
 from retrospan.ingest.prices.kept_prices import FILE
-from retrospan.ingest.privacy import close_to_others
 from retrospan.ingest.remote_file import RemoteFile
 from retrospan.ingest.service import Service
-from retrospan.ingest.system_errors import worded
+from retrospan.ingest.settings.config import Config
 from retrospan.schemas.errors import RetrospanError, WarehouseUnavailable
 
 REPORT_SECONDS = 1.0

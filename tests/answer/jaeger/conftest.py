@@ -20,10 +20,10 @@ from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanE
 from opentelemetry.trace import Link, SpanKind, Status, StatusCode, set_span_in_context
 
 from retrospan.ingest.answer.jaeger.port import JaegerPort
-from retrospan.ingest.config import InterpreterSettings, Limits
 from retrospan.ingest.http.site import Site
 from retrospan.ingest.interpret.service.interpreter import Interpreter
-from retrospan.ingest.setting_values import Address
+from retrospan.ingest.settings.config import InterpreterSettings, Limits
+from retrospan.ingest.settings.setting_values import Address
 from retrospan.ingest.warehouse.embedded import EmbeddedWarehouse
 
 #: Of the first run, nanoseconds; the others begin a second later each.

@@ -14,9 +14,9 @@ from retrospan.ingest.access.gate import Gate
 from retrospan.ingest.access.tenancy import Tenancy
 from retrospan.ingest.access.tokens import TokenFile
 from retrospan.ingest.answer.jaeger.port import JaegerPort
-from retrospan.ingest.config import Limits
 from retrospan.ingest.http.site import Site
-from retrospan.ingest.setting_values import Address
+from retrospan.ingest.settings.config import Limits
+from retrospan.ingest.settings.setting_values import Address
 from retrospan.ingest.warehouse.embedded import EmbeddedWarehouse
 from retrospan.schemas.store import Store
 

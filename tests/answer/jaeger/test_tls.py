@@ -10,8 +10,8 @@ import pytest
 from certificates import make_certificates
 
 from retrospan.ingest.answer.jaeger.port import JaegerPort
-from retrospan.ingest.config import Limits, TlsSettings
 from retrospan.ingest.http.site import Site
+from retrospan.ingest.settings.config import Limits, TlsSettings
 from retrospan.ingest.warehouse.embedded import EmbeddedWarehouse
 
 from .conftest import ANY, Asking

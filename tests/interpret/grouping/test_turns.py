@@ -16,10 +16,10 @@ from opentelemetry.proto.trace.v1 import trace_pb2 as otlp
 from otlp_requests import traces as request_with
 from spans import read_runs, rows_of_spans
 
-from retrospan.ingest.config import InterpreterSettings
 from retrospan.ingest.interpret.grouping.equal_histories import MOST_EQUAL
 from retrospan.ingest.interpret.service.interpreter import Interpreter
 from retrospan.ingest.interpret.spans.span import Span
+from retrospan.ingest.settings.config import InterpreterSettings
 from retrospan.ingest.warehouse.embedded import EmbeddedStore, EmbeddedWarehouse
 
 SECOND = 10**9

@@ -22,11 +22,11 @@ from bench.long_run import LongRun, requests_of
 from interpreting import living, settled
 from watched_store import WatchedStore
 
-from retrospan.ingest.config import InterpreterSettings
 from retrospan.ingest.interpret.rows.lists import POINTERS, TABLES
 from retrospan.ingest.interpret.service.interpreter import Interpreter
 from retrospan.ingest.load.landing import insert_records
 from retrospan.ingest.log.record import encode
+from retrospan.ingest.settings.config import InterpreterSettings
 from retrospan.ingest.warehouse.embedded import EmbeddedStore, EmbeddedWarehouse
 from retrospan.ingest.warehouse.new_warehouse import lay_out
 from retrospan.queries.catalogue import install

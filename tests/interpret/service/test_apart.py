@@ -9,11 +9,11 @@ from opentelemetry.proto.trace.v1.trace_pb2 import Span
 from pytest import MonkeyPatch
 from told_turns import whole_of
 
-from retrospan.ingest.config import InterpreterSettings
 from retrospan.ingest.interpret.service import worker as worker_module
 from retrospan.ingest.interpret.service.interpreter import Interpreter
 from retrospan.ingest.interpret.service.job import BatchResult, Job
 from retrospan.ingest.interpret.service.processes import Processes
+from retrospan.ingest.settings.config import InterpreterSettings
 from retrospan.ingest.warehouse.embedded import EmbeddedStore, EmbeddedWarehouse
 from retrospan.schemas.attributes import LINK_TYPE, RUN_ID
 

@@ -12,7 +12,6 @@ from interpreting import canonical, load, settled
 from spans import spans_of_requests
 from told_turns import whole_of
 
-from retrospan.ingest.config import InterpreterSettings
 from retrospan.ingest.interpret.conversations import Conversations
 from retrospan.ingest.interpret.rows.lists import TABLES
 from retrospan.ingest.interpret.service import batch as batch_module
@@ -27,6 +26,7 @@ from retrospan.ingest.interpret.service.histories import (
 from retrospan.ingest.interpret.service.interpreter import Interpreter
 from retrospan.ingest.interpret.spans.decoded_traces import DecodedTraces
 from retrospan.ingest.load.raw_row_reader import Fetch, span_pages
+from retrospan.ingest.settings.config import InterpreterSettings
 from retrospan.ingest.warehouse.embedded import EmbeddedStore, EmbeddedWarehouse
 
 

@@ -14,7 +14,6 @@ from interpreting import canonical, emptied, load, settled
 from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
 from spans import rows_of_recording
 
-from retrospan.ingest.config import InterpreterSettings
 from retrospan.ingest.interpret.rows.lists import TABLES
 from retrospan.ingest.interpret.run import interpret
 from retrospan.ingest.interpret.service import batch as batch_module
@@ -22,6 +21,7 @@ from retrospan.ingest.interpret.service.dependents import dependent_runs
 from retrospan.ingest.interpret.service.interpreter import Interpreter
 from retrospan.ingest.interpret.service.selection import Selection
 from retrospan.ingest.interpret.version import VERSION
+from retrospan.ingest.settings.config import InterpreterSettings
 from retrospan.ingest.warehouse.embedded import EmbeddedStore, EmbeddedWarehouse
 from retrospan.schemas.errors import BadRequest, WarehouseUnavailable
 

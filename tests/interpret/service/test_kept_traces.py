@@ -14,7 +14,6 @@ from interpreting import canonical, load, settled
 from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
 from spans import spans_of_requests
 
-from retrospan.ingest.config import InterpreterSettings
 from retrospan.ingest.interpret.normalize.kept_readings import KeptReadings
 from retrospan.ingest.interpret.run import read_spans
 from retrospan.ingest.interpret.service.dispatch import BatchRunner, TraceBatch
@@ -24,6 +23,7 @@ from retrospan.ingest.interpret.service.kept_traces import KeptTraces
 from retrospan.ingest.interpret.spans.parse_issues import ParseIssues
 from retrospan.ingest.interpret.spans.span import Span
 from retrospan.ingest.rules.ruleset import NO_RULES
+from retrospan.ingest.settings.config import InterpreterSettings
 from retrospan.ingest.warehouse.embedded import EmbeddedStore, EmbeddedWarehouse
 from retrospan.schemas.attributes import RUN_ID
 

@@ -8,13 +8,13 @@ from interpreting import load, read_anew, settled
 from pytest import MonkeyPatch
 from told_turns import whole_of
 
-from retrospan.ingest.config import InterpreterSettings
 from retrospan.ingest.interpret.service import dispatch as dispatch_module
 from retrospan.ingest.interpret.service import worker as worker_module
 from retrospan.ingest.interpret.service.dispatch import TraceBatch
 from retrospan.ingest.interpret.service.interpreter import Interpreter
 from retrospan.ingest.interpret.service.job import BatchResult, Job
 from retrospan.ingest.interpret.service.lanes import Lanes, _Sent
+from retrospan.ingest.settings.config import InterpreterSettings
 from retrospan.ingest.warehouse.embedded import EmbeddedStore, EmbeddedWarehouse
 from retrospan.schemas.store import Store
 

@@ -14,8 +14,8 @@ from opentelemetry.proto.trace.v1.trace_pb2 import Span, Status
 from otlp_requests import logs, span, traces
 from otlp_requests import record as sent_record
 
-from retrospan.ingest.config import InterpreterSettings
 from retrospan.ingest.interpret.service.interpreter import Interpreter
+from retrospan.ingest.settings.config import InterpreterSettings
 from retrospan.ingest.warehouse.embedded import EmbeddedStore, EmbeddedWarehouse
 from retrospan.queries.catalogue import install
 

@@ -9,7 +9,6 @@ import pytest
 from fix_recordings import Recording
 from interpreting import canonical, load, settled
 
-from retrospan.ingest.config import InterpreterSettings
 from retrospan.ingest.interpret.rows.lists import TABLES
 from retrospan.ingest.interpret.service import dispatch as readings_module
 from retrospan.ingest.interpret.service import interpreter as interpreter_module
@@ -20,6 +19,7 @@ from retrospan.ingest.interpret.service.job import Job
 from retrospan.ingest.interpret.service.jobs import interpret_job
 from retrospan.ingest.load.raw_row_reader import span_pages, store_fetch
 from retrospan.ingest.rules.ruleset import NO_RULES
+from retrospan.ingest.settings.config import InterpreterSettings
 from retrospan.ingest.warehouse.embedded import EmbeddedStore, EmbeddedWarehouse
 from retrospan.ingest.warehouse.rows import column_types, insert_encoded
 

@@ -9,13 +9,13 @@ from bench.long_run import LongRun, requests_of
 from fix_recordings import Recording
 from interpreting import canonical, load, settled
 
-from retrospan.ingest.config import InterpreterSettings
 from retrospan.ingest.interpret.service import dispatch as dispatch_module
 from retrospan.ingest.interpret.service import interpreter as interpreter_module
 from retrospan.ingest.interpret.service import processes as processes_module
 from retrospan.ingest.interpret.service.interpreter import Interpreter
 from retrospan.ingest.interpret.service.job import Job
 from retrospan.ingest.interpret.service.processes import Processes
+from retrospan.ingest.settings.config import InterpreterSettings
 from retrospan.ingest.warehouse.embedded import EmbeddedStore, EmbeddedWarehouse
 
 

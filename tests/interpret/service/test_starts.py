@@ -8,8 +8,8 @@ import pytest
 from fix_recordings import Recording
 from interpreting import load, settled
 
-from retrospan.ingest.config import InterpreterSettings
 from retrospan.ingest.interpret.service.interpreter import Interpreter
+from retrospan.ingest.settings.config import InterpreterSettings
 from retrospan.ingest.warehouse.embedded import EmbeddedStore, EmbeddedWarehouse
 from retrospan.schemas.errors import WarehouseUnavailable
 from retrospan.schemas.store import Store

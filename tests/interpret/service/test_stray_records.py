@@ -12,9 +12,9 @@ from opentelemetry.proto.trace.v1.trace_pb2 import Span
 from otlp_requests import logs, span, traces
 from otlp_requests import record as sent_record
 
-from retrospan.ingest.config import InterpreterSettings
 from retrospan.ingest.interpret.service.interpreter import Interpreter
 from retrospan.ingest.interpret.spans.span_fields import DETAILS_EVENT
+from retrospan.ingest.settings.config import InterpreterSettings
 from retrospan.ingest.warehouse.embedded import EmbeddedStore, EmbeddedWarehouse
 
 TRACE, SESSION, MODEL = bytes.fromhex("ab" * 16), "session-4f1c", "m-1-0126"

@@ -5,9 +5,9 @@ from __future__ import annotations
 from bench.long_run import LongRun, requests_of
 from interpreting import load
 
-from retrospan.ingest.config import InterpreterSettings
 from retrospan.ingest.interpret.service.interpreter import Interpreter
 from retrospan.ingest.interpret.service.run_queue import FRESH_BATCHES, RunQueue, TraceKey
+from retrospan.ingest.settings.config import InterpreterSettings
 from retrospan.ingest.warehouse.embedded import EmbeddedStore, EmbeddedWarehouse
 
 

@@ -41,7 +41,7 @@ def add_arguments(parser: Parser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     # Imported here: commands that only ask load nothing of it.
-    from retrospan.ingest.privacy import close_to_others
+    from retrospan.ingest.machine.privacy import close_to_others
 
     close_to_others()
     seed = random.SystemRandom().randrange(1 << 32) if arguments.seed is None else int(arguments.seed)

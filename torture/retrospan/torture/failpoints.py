@@ -21,8 +21,8 @@ from typing import Any, Literal
 
 from retrospan.ingest import warehouse_process
 from retrospan.ingest.cli.main import main
-from retrospan.ingest.durable_files import Files
 from retrospan.ingest.load.ledger import Ledger
+from retrospan.ingest.machine.durable_files import Files
 from retrospan.ingest.receive.intake import Intake
 from retrospan.ingest.retention.deletion.deleter import Deleter
 from retrospan.ingest.retention.receipts.receipts import Receipts

@@ -22,8 +22,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from retrospan.ingest.durable_files import Files
 from retrospan.ingest.log.commit_future import CommitFuture
+from retrospan.ingest.machine.durable_files import Files
 
 
 @dataclass(slots=True)

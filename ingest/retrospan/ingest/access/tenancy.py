@@ -11,7 +11,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from retrospan.ingest.access.tokens import DEFAULT_TENANT
-from retrospan.ingest.durable_files import Files
+from retrospan.ingest.machine.durable_files import Files
 from retrospan.schemas.errors import ConfigError, Forbidden, LogFull
 
 NAME = "tenant"

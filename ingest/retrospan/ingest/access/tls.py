@@ -8,9 +8,9 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
 
-from retrospan.ingest.config import TlsSettings
-from retrospan.ingest.operating_system import make_nameless_file, path_of
-from retrospan.ingest.trusted_file import require_trusted
+from retrospan.ingest.machine.operating_system import make_nameless_file, path_of
+from retrospan.ingest.settings.config import TlsSettings
+from retrospan.ingest.settings.trusted_file import require_trusted
 from retrospan.schemas.errors import ConfigError
 
 

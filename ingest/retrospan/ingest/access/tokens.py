@@ -30,8 +30,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Literal, TypeAlias, cast, get_args
 
-from retrospan.ingest.setting_values import parse_bytes
-from retrospan.ingest.trusted_file import require_trusted
+from retrospan.ingest.settings.setting_values import parse_bytes
+from retrospan.ingest.settings.trusted_file import require_trusted
 from retrospan.schemas.errors import ConfigError
 
 Right: TypeAlias = Literal["write", "read", "admin"]

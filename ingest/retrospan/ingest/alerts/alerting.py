@@ -12,7 +12,7 @@ from retrospan.ingest.alerts.evaluator import Evaluated, Evaluator
 from retrospan.ingest.alerts.reader import AlertReader
 from retrospan.ingest.alerts.rules import AlertRule, AlertRules
 from retrospan.ingest.alerts.sender import Deliver, Sender
-from retrospan.ingest.config import AlertSettings, Limits
+from retrospan.ingest.settings.config import AlertSettings, Limits
 from retrospan.ingest.status.counting import AlertCounters
 from retrospan.ingest.warehouse.warehouse import Warehouse
 from retrospan.schemas.errors import BadRequest, ConfigError

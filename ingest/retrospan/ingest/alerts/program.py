@@ -10,7 +10,7 @@ from pathlib import Path
 
 from retrospan.ingest.alerts.attempt import Attempt, Deadline, Message
 from retrospan.ingest.alerts.rules import Program
-from retrospan.ingest.trusted_file import require_trusted
+from retrospan.ingest.settings.trusted_file import require_trusted
 from retrospan.schemas.errors import ConfigError
 
 #: All that it gets of an environment.

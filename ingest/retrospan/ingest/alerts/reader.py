@@ -12,8 +12,8 @@ from contextlib import suppress
 from dataclasses import replace
 
 from retrospan.ingest.answer.questions import Question, Understanding, with_rows
-from retrospan.ingest.config import AlertSettings, Limits
 from retrospan.ingest.http.messages import Request
+from retrospan.ingest.settings.config import AlertSettings, Limits
 from retrospan.ingest.warehouse.warehouse import Warehouse
 from retrospan.schemas.errors import TIMEOUT_EXCEEDED, RetrospanError, SqlError
 from retrospan.schemas.store import Store, read_rows

@@ -43,8 +43,8 @@ from retrospan.ingest.alerts.rule_values import (
     text,
     url,
 )
-from retrospan.ingest.toml_lines import Lines
-from retrospan.ingest.trusted_file import require_trusted
+from retrospan.ingest.settings.toml_lines import Lines
+from retrospan.ingest.settings.trusted_file import require_trusted
 from retrospan.queries import catalogue
 from retrospan.schemas.errors import ConfigError
 

@@ -21,7 +21,7 @@ from retrospan.ingest.alerts.attempt import Attempt, Deadline, Message
 from retrospan.ingest.alerts.public_address import ForbiddenAddress, address_of
 from retrospan.ingest.alerts.rule_values import fault_of_url
 from retrospan.ingest.alerts.rules import Webhook
-from retrospan.ingest.trusted_file import require_trusted
+from retrospan.ingest.settings.trusted_file import require_trusted
 from retrospan.schemas.errors import ConfigError
 
 LEAST_SECRET_BYTES = 16

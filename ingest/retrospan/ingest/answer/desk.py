@@ -18,9 +18,9 @@ from retrospan.ingest.answer.readers import ReaderOf
 from retrospan.ingest.answer.running import Circumstances, RunningQuery
 from retrospan.ingest.answer.running_queries import RunningQueries
 from retrospan.ingest.answer.slots import Slots
-from retrospan.ingest.config import Limits
 from retrospan.ingest.http.connection import Connection
 from retrospan.ingest.http.messages import Request
+from retrospan.ingest.settings.config import Limits
 from retrospan.ingest.status.counting import Counting
 from retrospan.schemas.errors import RetrospanError, SqlError, WarehouseUnavailable
 from retrospan.schemas.store import Store

@@ -30,8 +30,8 @@ from retrospan.ingest.answer.long_lists import LONG_LIST, reading
 from retrospan.ingest.answer.narrowing import depends_on_values, narrowed
 from retrospan.ingest.answer.readers import HELPFUL, READERS, bounded, bounds
 from retrospan.ingest.answer.runs_first import runs_first
-from retrospan.ingest.config import Limits
 from retrospan.ingest.http.messages import Request
+from retrospan.ingest.settings.config import Limits
 from retrospan.ingest.warehouse.warehouse import Warehouse
 from retrospan.schemas.errors import QUERY_TOO_LARGE, SqlError
 from retrospan.schemas.store import Escaped, Parameters, Store

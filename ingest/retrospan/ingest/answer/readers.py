@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
-from retrospan.ingest.config import Limits
+from retrospan.ingest.settings.config import Limits
 from retrospan.schemas.store import Settings, Store
 
 #: Gives a connection that sees what is a tenant's.

@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from retrospan.ingest.access.fair_executor import FairExecutor
 from retrospan.ingest.answer.failures import QUERY_WAS_CANCELLED
 from retrospan.ingest.http.connection import Connection
-from retrospan.ingest.operating_system import widen_pipe
+from retrospan.ingest.machine.operating_system import widen_pipe
 from retrospan.schemas.errors import TIMEOUT_EXCEEDED, RetrospanError, SqlError
 
 #: A query that runs so long after its limit, or after it was to stop, is stuck. What can be stopped is within

@@ -40,7 +40,6 @@ from retrospan.ingest.answer.readers import ReaderOf
 from retrospan.ingest.answer.running import RunningQuery
 from retrospan.ingest.answer.running_queries import asking, kill_of
 from retrospan.ingest.answer.sessions import Sessions
-from retrospan.ingest.config import Limits
 from retrospan.ingest.http.connection import CONNECTION, HEADER_BYTES, Connection
 from retrospan.ingest.http.messages import (
     Gone,
@@ -56,6 +55,7 @@ from retrospan.ingest.http.messages import (
 from retrospan.ingest.http.server import HttpServer
 from retrospan.ingest.http.site import Site
 from retrospan.ingest.logs import log_failure
+from retrospan.ingest.settings.config import Limits
 from retrospan.ingest.status.counting import QueryCounters
 from retrospan.ingest.warehouse.error_codes import ACCESS_DENIED
 from retrospan.ingest.warehouse.warehouse import Warehouse

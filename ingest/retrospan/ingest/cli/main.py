@@ -164,7 +164,7 @@ def _worded(error: Exception) -> str:
     if not isinstance(error, OSError):
         return str(error)
     # Imported here: a command that goes well does not need it.
-    from retrospan.ingest.system_errors import worded
+    from retrospan.ingest.machine.system_errors import worded
 
     return worded(error)
 

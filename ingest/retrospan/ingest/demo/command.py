@@ -23,12 +23,12 @@ def add_arguments(parser: Parser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    from retrospan.ingest.operating_system import require_collectors
+    from retrospan.ingest.machine.operating_system import require_collectors
 
     require_collectors()
     # Imported here: it needs the engine and gRPC.
     from retrospan.ingest.demo.play import run_demo
-    from retrospan.ingest.privacy import close_to_others
+    from retrospan.ingest.machine.privacy import close_to_others
 
     close_to_others()
     return run_demo(serve=arguments.serve, screen=Screen.open(arguments.color), color=arguments.color)

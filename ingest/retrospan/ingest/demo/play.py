@@ -17,9 +17,9 @@ from retrospan.ingest.cli.main import main
 from retrospan.ingest.cli.terminal.progress import Progress
 from retrospan.ingest.cli.terminal.screen import Screen
 from retrospan.ingest.collector import Collector
-from retrospan.ingest.config import Config
 from retrospan.ingest.demo.recordings import RecordedRequest, load_requests, move_times, run_ids
-from retrospan.ingest.setting_values import Address
+from retrospan.ingest.settings.config import Config
+from retrospan.ingest.settings.setting_values import Address
 from retrospan.schemas.errors import WarehouseUnavailable
 
 _METHODS = {

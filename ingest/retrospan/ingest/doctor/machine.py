@@ -12,11 +12,11 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
 from retrospan.ingest.compiled import is_compiled
-from retrospan.ingest.confinement import landlock_abi
 from retrospan.ingest.doctor.finding import Finding, failed, ok, warning
-from retrospan.ingest.durable_files import NO_ROOM, Files
 from retrospan.ingest.log.tightening import open_to_others
-from retrospan.ingest.operating_system import ELSEWHERE, has_collectors, named
+from retrospan.ingest.machine.confinement import landlock_abi
+from retrospan.ingest.machine.durable_files import NO_ROOM, Files
+from retrospan.ingest.machine.operating_system import ELSEWHERE, has_collectors, named
 
 SYNCS = 20
 SYNC_BYTES = 4096

@@ -12,13 +12,13 @@ from urllib.parse import urlsplit
 
 from retrospan.ingest.access.tls import server_context
 from retrospan.ingest.access.tokens import read_tokens
-from retrospan.ingest.config import KEYS, Config
 from retrospan.ingest.doctor.finding import Finding, failed, ok, warning
-from retrospan.ingest.metrics_target import require_foreign
-from retrospan.ingest.port import bind
-from retrospan.ingest.setting_sources import PAGE, unknown_variables
-from retrospan.ingest.setting_values import Address, is_loopback, parse_address
-from retrospan.ingest.trusted_file import readable_by_others
+from retrospan.ingest.machine.port import bind
+from retrospan.ingest.settings.config import KEYS, Config
+from retrospan.ingest.settings.metrics_target import require_foreign
+from retrospan.ingest.settings.setting_sources import PAGE, unknown_variables
+from retrospan.ingest.settings.setting_values import Address, is_loopback, parse_address
+from retrospan.ingest.settings.trusted_file import readable_by_others
 from retrospan.schemas.errors import ConfigError, PermanentError, PortInUse
 
 CONNECT_SECONDS = 2.0

@@ -12,9 +12,9 @@ from retrospan.ingest.alerts.attempt import Deadline
 from retrospan.ingest.alerts.public_address import ForbiddenAddress, address_of
 from retrospan.ingest.alerts.rules import AlertRules, Program, Target, Webhook
 from retrospan.ingest.alerts.webhook import secret_of, url_of
-from retrospan.ingest.config import Config
 from retrospan.ingest.doctor.finding import Finding, failed, ok, warning
-from retrospan.ingest.trusted_file import require_trusted
+from retrospan.ingest.settings.config import Config
+from retrospan.ingest.settings.trusted_file import require_trusted
 from retrospan.schemas.errors import ConfigError
 
 CONNECT_SECONDS = 3.0

@@ -19,7 +19,7 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from retrospan.ingest.http import native_client
 from retrospan.ingest.http.framing import StrictBuffer
-from retrospan.ingest.operating_system import descriptor_limit
+from retrospan.ingest.machine.operating_system import descriptor_limit
 
 HEADER_SECONDS = 10.0
 UNREAD_SECONDS = 30.0

@@ -7,12 +7,12 @@ import ssl
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from retrospan.ingest.config import TlsSettings
 from retrospan.ingest.http.connection import HEADER_SECONDS, UNREAD_SECONDS
 from retrospan.ingest.http.messages import BODY_SECONDS
 from retrospan.ingest.http.visitors import Visitors
-from retrospan.ingest.port import bind
-from retrospan.ingest.setting_values import Address
+from retrospan.ingest.machine.port import bind
+from retrospan.ingest.settings.config import TlsSettings
+from retrospan.ingest.settings.setting_values import Address
 
 
 @dataclass(frozen=True, slots=True)

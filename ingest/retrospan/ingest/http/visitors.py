@@ -13,7 +13,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from urllib.parse import urlsplit
 
-from retrospan.ingest.setting_values import Address, is_loopback
+from retrospan.ingest.settings.setting_values import Address, is_loopback
 
 _PREFLIGHT_SECONDS = 7200
 _HEADER_NAMES = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~, -]{0,1000}")

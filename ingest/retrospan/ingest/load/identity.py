@@ -12,8 +12,8 @@ import secrets
 from dataclasses import dataclass
 from pathlib import Path
 
-from retrospan.ingest.durable_files import Files
 from retrospan.ingest.load.sql import load
+from retrospan.ingest.machine.durable_files import Files
 from retrospan.schemas.errors import ConfigError
 from retrospan.schemas.sequences import MOST_LOGS
 from retrospan.schemas.store import Store

@@ -16,8 +16,8 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from retrospan.ingest.durable_files import Files
 from retrospan.ingest.log.hashes import NAME, KnownHashes, has_archive, has_records
+from retrospan.ingest.machine.durable_files import Files
 
 #: The file is rewritten as its summary when it has grown to this size.
 _COMPACT_BYTES = 4 << 20

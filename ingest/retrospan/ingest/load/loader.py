@@ -15,7 +15,6 @@ import time
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 
-from retrospan.ingest.config import LoaderSettings
 from retrospan.ingest.load.batch_insertion import BatchInsertion, NothingReturns, Returning
 from retrospan.ingest.load.batches import (
     Content,
@@ -34,8 +33,9 @@ from retrospan.ingest.load.ledger import Batch, Ledger
 from retrospan.ingest.load.prefetch import Prefetcher
 from retrospan.ingest.load.reloading import Progress, wait_reloaded
 from retrospan.ingest.load.rest import Rest
-from retrospan.ingest.priority import LOADING
+from retrospan.ingest.machine.priority import LOADING
 from retrospan.ingest.service import Service
+from retrospan.ingest.settings.config import LoaderSettings
 from retrospan.schemas.errors import RetrospanError, SegmentUnreadable, WarehouseUnavailable
 from retrospan.schemas.migrate import Migrations
 from retrospan.schemas.store import Store

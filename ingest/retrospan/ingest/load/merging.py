@@ -12,7 +12,7 @@ from contextlib import closing
 from typing import NamedTuple
 
 from retrospan.ingest.load.sql import load
-from retrospan.ingest.priority import ARCHIVING
+from retrospan.ingest.machine.priority import ARCHIVING
 from retrospan.ingest.service import Service
 from retrospan.schemas.migrate import DATABASE
 from retrospan.schemas.store import Parameters, Store

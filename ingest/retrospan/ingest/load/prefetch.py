@@ -10,7 +10,7 @@ import threading
 from collections.abc import Callable
 
 from retrospan.ingest.load.batches import Content
-from retrospan.ingest.priority import LOADING, set_thread_nice
+from retrospan.ingest.machine.priority import LOADING, set_thread_nice
 
 
 class Prefetcher:

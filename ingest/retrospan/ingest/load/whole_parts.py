@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from retrospan.ingest.load.sql import load
-from retrospan.ingest.priority import ARCHIVING
+from retrospan.ingest.machine.priority import ARCHIVING
 from retrospan.ingest.service import Service
 from retrospan.ingest.warehouse.disk_room import free_bytes
 from retrospan.schemas.migrate import DATABASE

@@ -16,9 +16,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from retrospan.ingest.durable_files import Files
 from retrospan.ingest.log.segment import Segment
-from retrospan.ingest.operating_system import forget_cached, make_nameless_file
+from retrospan.ingest.machine.durable_files import Files
+from retrospan.ingest.machine.operating_system import forget_cached, make_nameless_file
 
 if sys.version_info >= (3, 14):
     from compression import zstd

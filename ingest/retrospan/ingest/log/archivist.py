@@ -10,7 +10,7 @@ import time
 from collections.abc import Callable
 from typing import Protocol
 
-from retrospan.ingest.priority import ARCHIVING
+from retrospan.ingest.machine.priority import ARCHIVING
 from retrospan.ingest.service import Service
 
 _LOOK_SECONDS = 1.0

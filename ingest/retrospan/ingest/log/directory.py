@@ -13,8 +13,8 @@ import time
 from pathlib import Path
 from typing import Self
 
-from retrospan.ingest.durable_files import Files
-from retrospan.ingest.operating_system import is_alive
+from retrospan.ingest.machine.durable_files import Files
+from retrospan.ingest.machine.operating_system import is_alive
 from retrospan.schemas.errors import ConfigError, DirectoryInUse
 
 _ENDING_SECONDS = 30.0

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-from retrospan.ingest.durable_files import Files
+from retrospan.ingest.machine.durable_files import Files
 from retrospan.schemas.errors import LogFull
 
 MIB = 1 << 20

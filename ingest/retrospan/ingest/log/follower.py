@@ -10,11 +10,11 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Protocol
 
-from retrospan.ingest.durable_files import Files
 from retrospan.ingest.log.record import Note
 from retrospan.ingest.log.recovery import Recovery
 from retrospan.ingest.log.segment import Segment
 from retrospan.ingest.log.segmented import SegmentedLog
+from retrospan.ingest.machine.durable_files import Files
 
 
 class Append(Protocol):

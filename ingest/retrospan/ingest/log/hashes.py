@@ -15,8 +15,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
-from retrospan.ingest.durable_files import Files
 from retrospan.ingest.log.archive import DIRECTORY
+from retrospan.ingest.machine.durable_files import Files
 
 NAME = "hashes"
 _TAIL_BYTES = 4096

@@ -13,10 +13,10 @@ import os
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from retrospan.ingest.durable_files import Files
 from retrospan.ingest.log.archive import DIRECTORY, archived_in, opened
 from retrospan.ingest.log.segment import Segment, Survey, begins_with, ends_with, segments_in, survey
 from retrospan.ingest.log.tombstones import Tombstones
+from retrospan.ingest.machine.durable_files import Files
 
 _AT_ONCE = 4 << 20
 

@@ -12,10 +12,10 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from retrospan.ingest.durable_files import Files
 from retrospan.ingest.log.archive import opened
 from retrospan.ingest.log.segment import Segment
 from retrospan.ingest.log.segment_reader import read_frames
+from retrospan.ingest.machine.durable_files import Files
 
 _AT_ONCE = 4 << 20
 

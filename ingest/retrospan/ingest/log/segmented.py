@@ -12,13 +12,13 @@ from bisect import bisect_left
 from collections.abc import Iterator
 from pathlib import Path
 
-from retrospan.ingest.durable_files import Files
 from retrospan.ingest.log.archive import DIRECTORY, opened, pack
 from retrospan.ingest.log.recovery import Recovery
 from retrospan.ingest.log.rewrite import Rewritten
 from retrospan.ingest.log.segment import Segment, survey
 from retrospan.ingest.log.segment_reader import Chunk, Readable, SegmentReader, newly_bad
 from retrospan.ingest.log.tombstones import Tombstones
+from retrospan.ingest.machine.durable_files import Files
 from retrospan.schemas.errors import SegmentUnreadable
 
 #: What the disk says of one file. Anything else, such as too many open files, says nothing against the segment.

@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from retrospan.ingest.durable_files import Files
+from retrospan.ingest.machine.durable_files import Files
 
 NAME = "removed"
 

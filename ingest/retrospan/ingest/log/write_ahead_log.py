@@ -26,7 +26,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from retrospan.ingest.durable_files import NO_ROOM, Files
 from retrospan.ingest.log.archive import DIRECTORY, archived_in
 from retrospan.ingest.log.commit_future import CommitFuture
 from retrospan.ingest.log.disk_budget import GIB, MIB, DiskBudget, LogLimits
@@ -37,7 +36,8 @@ from retrospan.ingest.log.segment import Segment, segment_path
 from retrospan.ingest.log.segmented import SegmentedLog
 from retrospan.ingest.log.sync_pace import SyncPace
 from retrospan.ingest.log.tombstones import Tombstones
-from retrospan.ingest.system_errors import worded
+from retrospan.ingest.machine.durable_files import NO_ROOM, Files
+from retrospan.ingest.machine.system_errors import worded
 from retrospan.schemas.errors import LogFailed, LogFull, RetryableError
 
 

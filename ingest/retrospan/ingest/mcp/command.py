@@ -11,7 +11,7 @@ from retrospan.ingest.cli.main import version
 from retrospan.ingest.cli.terminal.arguments import Help, Parser, UsageError, add_color_flag
 from retrospan.ingest.cli.terminal.screen import Screen
 from retrospan.ingest.mcp.tools import TOOLS
-from retrospan.ingest.setting_values import parse_address
+from retrospan.ingest.settings.setting_values import parse_address
 from retrospan.schemas.errors import ConfigError
 
 if TYPE_CHECKING:

@@ -11,10 +11,10 @@ import zlib
 from collections.abc import Sequence
 from pathlib import Path
 
-from retrospan.ingest.config import PriceSettings
-from retrospan.ingest.durable_files import Files
+from retrospan.ingest.machine.durable_files import Files
 from retrospan.ingest.prices.history import link_of, read_adoptions
 from retrospan.ingest.prices.price_file import parse_prices, read_price_file
+from retrospan.ingest.settings.config import PriceSettings
 from retrospan.schemas.errors import ConfigError
 
 PUBLISHED = Path(__file__).with_name("published.toml")

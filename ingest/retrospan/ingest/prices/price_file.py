@@ -24,7 +24,7 @@ from typing import cast
 from retrospan.ingest.prices.currencies import CURRENCIES
 from retrospan.ingest.prices.model_names import plain_provider
 from retrospan.ingest.prices.price_table import Price, PriceTable, Rates
-from retrospan.ingest.trusted_file import require_trusted
+from retrospan.ingest.settings.trusted_file import require_trusted
 from retrospan.schemas.errors import ConfigError
 from retrospan.schemas.hashing import hash_of
 

@@ -15,7 +15,7 @@ import time
 import urllib.parse
 from functools import lru_cache
 
-from retrospan.ingest.operating_system import descriptors
+from retrospan.ingest.machine.operating_system import descriptors
 
 Peer = tuple[str, int]
 

@@ -20,17 +20,17 @@ from retrospan.ingest.access.fair_executor import FairExecutor, Lane
 from retrospan.ingest.access.gate import Gate, bearer
 from retrospan.ingest.access.tls import grpc_credentials
 from retrospan.ingest.access.tokens import Grant
-from retrospan.ingest.config import Limits, TlsSettings
 from retrospan.ingest.logs import log_failure
-from retrospan.ingest.memory import keep_arenas_few
-from retrospan.ingest.operating_system import descriptor_limit
-from retrospan.ingest.port import bind, port_in_use
+from retrospan.ingest.machine.memory import keep_arenas_few
+from retrospan.ingest.machine.operating_system import descriptor_limit
+from retrospan.ingest.machine.port import bind, port_in_use
 from retrospan.ingest.receive.budget import Hold
 from retrospan.ingest.receive.call_deadline import CONTENDED_SECONDS, MESSAGE_SECONDS, ReadDeadline
 from retrospan.ingest.receive.intake import Acknowledgement, Intake, Signal
 from retrospan.ingest.receive.status import UNIMPLEMENTED, Status, partial_success, status_of
 from retrospan.ingest.receive.unpacking import unpack_message
-from retrospan.ingest.setting_values import Address
+from retrospan.ingest.settings.config import Limits, TlsSettings
+from retrospan.ingest.settings.setting_values import Address
 from retrospan.schemas.errors import PermanentError, RetrospanError
 
 P = ParamSpec("P")

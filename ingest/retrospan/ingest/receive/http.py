@@ -18,7 +18,6 @@ from urllib.parse import parse_qsl
 from retrospan.ingest.access.fair_executor import FairExecutor
 from retrospan.ingest.access.gate import Gate, bearer, clickhouse_token
 from retrospan.ingest.access.tokens import Grant
-from retrospan.ingest.config import Limits
 from retrospan.ingest.http.messages import (
     Gone,
     Receive,
@@ -34,7 +33,7 @@ from retrospan.ingest.http.messages import (
 from retrospan.ingest.http.server import HttpServer
 from retrospan.ingest.http.site import Site
 from retrospan.ingest.logs import log_event, log_failure
-from retrospan.ingest.memory import keep_arenas_few
+from retrospan.ingest.machine.memory import keep_arenas_few
 from retrospan.ingest.receive.budget import Hold
 from retrospan.ingest.receive.encoding import CONTENT_TYPES, format_of
 from retrospan.ingest.receive.intake import Format, Intake, Signal
@@ -48,7 +47,8 @@ from retrospan.ingest.receive.status import (
     status_of,
 )
 from retrospan.ingest.receive.unpacking import unpack
-from retrospan.ingest.setting_values import Address
+from retrospan.ingest.settings.config import Limits
+from retrospan.ingest.settings.setting_values import Address
 from retrospan.schemas.errors import (
     Forbidden,
     MethodNotAllowed,

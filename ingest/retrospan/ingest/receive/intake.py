@@ -18,7 +18,6 @@ from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import Literal, TypeAlias
 
-from retrospan.ingest.config import Limits
 from retrospan.ingest.log.record import Reject
 from retrospan.ingest.log.write_ahead_log import WriteAheadLog
 from retrospan.ingest.otlp import json as otlp_json
@@ -34,6 +33,7 @@ from retrospan.ingest.otlp.salvage import (
 )
 from retrospan.ingest.receive.budget import Budget, Hold
 from retrospan.ingest.redact.redactor import Redacted, Redactor
+from retrospan.ingest.settings.config import Limits
 from retrospan.schemas.errors import (
     BadRequest,
     PayloadTooLarge,

@@ -10,9 +10,9 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any
 
-from retrospan.ingest.config import RedactionSettings
 from retrospan.ingest.otlp import lenient
-from retrospan.ingest.trusted_file import require_trusted
+from retrospan.ingest.settings.config import RedactionSettings
+from retrospan.ingest.settings.trusted_file import require_trusted
 from retrospan.schemas.redaction.matching import Matcher, Taken
 from retrospan.schemas.redaction.messages import LOG, RESOURCE, SCOPE, SPAN, Message
 from retrospan.schemas.redaction.rules import Rules

@@ -25,7 +25,7 @@ from typing import cast
 from retrospan.ingest.rules.model_limits import PUBLISHED_LIMITS, BadLimit, Limit, ModelLimits, read_limit
 from retrospan.ingest.rules.paths import Path
 from retrospan.ingest.rules.rule import Called, Missed, Rule, Statement
-from retrospan.ingest.trusted_file import require_trusted
+from retrospan.ingest.settings.trusted_file import require_trusted
 from retrospan.schemas.errors import ConfigError
 from retrospan.schemas.hashing import hash_of
 

@@ -13,10 +13,10 @@ from typing import Protocol
 
 from retrospan.ingest.access.gate import Gate
 from retrospan.ingest.channel import Arguments
-from retrospan.ingest.config import Config
-from retrospan.ingest.durable_files import Files
 from retrospan.ingest.log.write_ahead_log import WriteAheadLog
+from retrospan.ingest.machine.durable_files import Files
 from retrospan.ingest.receive.intake import Intake
+from retrospan.ingest.settings.config import Config
 from retrospan.ingest.status.health import Facts, WarehouseFacts, report
 from retrospan.ingest.status.metrics import STATE, Records, rendered
 

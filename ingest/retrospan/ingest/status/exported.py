@@ -23,7 +23,7 @@ from opentelemetry.sdk.metrics.export import (
 )
 from opentelemetry.sdk.resources import Resource
 
-from retrospan.ingest.metrics_target import endpoint
+from retrospan.ingest.settings.metrics_target import endpoint
 from retrospan.ingest.status.metrics import METRICS, Metric, Records
 
 #: The longest one export takes, with its repetitions; the end of the collector waits no longer either.

@@ -9,11 +9,11 @@ from contextlib import closing
 from dataclasses import asdict, dataclass, replace
 from typing import Protocol
 
-from retrospan.ingest.confinement import held
 from retrospan.ingest.interpret.service.interpreter import Interpreter
 from retrospan.ingest.load.checking import Check, detached_parts
 from retrospan.ingest.load.loader import Loader
 from retrospan.ingest.log.segmented import SegmentedLog
+from retrospan.ingest.machine.confinement import held
 from retrospan.ingest.status.counting import AlertCounters, QueryCounters
 from retrospan.ingest.status.health import WarehouseFacts
 from retrospan.ingest.warehouse.warehouse import Warehouse

@@ -10,7 +10,7 @@ import logging
 from collections.abc import Callable, Mapping
 
 from retrospan.ingest.load.chain import Chains
-from retrospan.ingest.priority import ARCHIVING
+from retrospan.ingest.machine.priority import ARCHIVING
 from retrospan.ingest.service import Service
 from retrospan.ingest.verify.log_bytes import LogBytes, attested_segments, known_hashes
 from retrospan.ingest.verify.report import VerifiedPart

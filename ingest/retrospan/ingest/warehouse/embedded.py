@@ -23,7 +23,7 @@ from types import ModuleType
 from typing import Any, cast
 from urllib.parse import urlencode
 
-from retrospan.ingest.operating_system import is_alive, make_nameless_file, path_of
+from retrospan.ingest.machine.operating_system import is_alive, make_nameless_file, path_of
 from retrospan.ingest.warehouse.disk_room import require_room
 from retrospan.ingest.warehouse.error_codes import (
     MEMORY_LIMIT_EXCEEDED,

@@ -7,7 +7,7 @@ import threading
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 
-from retrospan.ingest.operating_system import path_of, widen_pipe
+from retrospan.ingest.machine.operating_system import path_of, widen_pipe
 
 #: A length that no Protobuf message can have: the engine refuses the whole insert.
 _REFUSED = b"\xff" * 16

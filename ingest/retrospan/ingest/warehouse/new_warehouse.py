@@ -23,7 +23,7 @@ from concurrent.futures import ThreadPoolExecutor
 from importlib.resources import files
 from pathlib import Path
 
-from retrospan.ingest.durable_files import Files
+from retrospan.ingest.machine.durable_files import Files
 from retrospan.queries import catalogue
 from retrospan.schemas.migrate import DATABASE, Migrations
 from retrospan.schemas.store import Store

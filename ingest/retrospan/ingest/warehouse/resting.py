@@ -9,8 +9,8 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 
-from retrospan.ingest.memory import give_back
-from retrospan.ingest.operating_system import forget_code
+from retrospan.ingest.machine.memory import give_back
+from retrospan.ingest.machine.operating_system import forget_code
 from retrospan.ingest.service import Service
 
 #: How the file of the engine's library begins.

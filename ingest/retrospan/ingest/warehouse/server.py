@@ -22,7 +22,7 @@ from contextlib import closing
 from pathlib import Path
 from typing import Any, Protocol, TypeVar
 
-from retrospan.ingest.server_address import ServerAddress
+from retrospan.ingest.settings.server_address import ServerAddress
 from retrospan.ingest.warehouse.accompanying import bound, schema_settings
 from retrospan.ingest.warehouse.error_codes import MEMORY_LIMIT_EXCEEDED, PASSING_OF_A_SERVER, error_code
 from retrospan.ingest.warehouse.streamed import StreamedAnswer

@@ -16,7 +16,7 @@ import threading
 from collections.abc import Iterator
 from dataclasses import replace
 
-from retrospan.ingest.server_address import ServerAddress
+from retrospan.ingest.settings.server_address import ServerAddress
 from retrospan.ingest.warehouse.error_codes import ACCESS_DENIED
 from retrospan.ingest.warehouse.server import ServerStore, ServerWarehouse
 from retrospan.queries import catalogue

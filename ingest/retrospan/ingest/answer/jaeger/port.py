@@ -22,7 +22,6 @@ from retrospan.ingest.answer.jaeger.lookups import Lookups
 from retrospan.ingest.answer.jaeger.routes import V3, Answer, NotImplementedHere, answer_to
 from retrospan.ingest.answer.readers import ReaderOf, bounded, bounds
 from retrospan.ingest.answer.running import RunningQuery
-from retrospan.ingest.config import Limits
 from retrospan.ingest.http.connection import CONNECTION, Connection
 from retrospan.ingest.http.messages import (
     BODY_SECONDS,
@@ -40,6 +39,7 @@ from retrospan.ingest.http.messages import (
 from retrospan.ingest.http.server import HttpServer
 from retrospan.ingest.http.site import Site
 from retrospan.ingest.logs import log_failure
+from retrospan.ingest.settings.config import Limits
 from retrospan.schemas.errors import (
     TIMEOUT_EXCEEDED,
     TOO_MANY_QUERIES,

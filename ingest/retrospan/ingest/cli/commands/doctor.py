@@ -16,8 +16,8 @@ from retrospan.ingest.cli.terminal.values import dump
 from retrospan.schemas.errors import CollectorUnreachable
 
 if TYPE_CHECKING:
-    from retrospan.ingest.config import Config
     from retrospan.ingest.doctor.finding import Finding
+    from retrospan.ingest.settings.config import Config
 
 HELP = Help(
     job="Check everything a collector needs; with --run, what a run's instrumentation leaves out.",
@@ -70,7 +70,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 def _list_settings(screen: Screen, finding: Finding) -> None:
     # Imported here: --run does without it.
-    from retrospan.ingest.setting_values import readable
+    from retrospan.ingest.settings.setting_values import readable
 
     for key, each in finding.settings.items():
         value = readable(key, each["value"]) or "none"
@@ -95,10 +95,10 @@ def _of_collector(arguments: argparse.Namespace) -> Iterator[Finding]:
     # Imported here, as everything that only this command needs; --run does without it.
     from pathlib import Path
 
-    from retrospan.ingest.config import Config
     from retrospan.ingest.doctor import machine, settings, targets
     from retrospan.ingest.doctor.running import check_running
-    from retrospan.ingest.privacy import close_to_others
+    from retrospan.ingest.machine.privacy import close_to_others
+    from retrospan.ingest.settings.config import Config
 
     close_to_others()
     file = None if arguments.config is None else Path(arguments.config)

@@ -75,7 +75,7 @@ def _in_directory(directory: str, dry_run: bool) -> Iterator[dict[str, object]]:
 
     from retrospan.ingest.load.migrating import migrate
     from retrospan.ingest.log.directory import claim, require_own
-    from retrospan.ingest.privacy import close_to_others
+    from retrospan.ingest.machine.privacy import close_to_others
     from retrospan.ingest.warehouse.embedded import EmbeddedWarehouse
 
     close_to_others()

@@ -62,15 +62,15 @@ def add_arguments(parser: Parser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    from retrospan.ingest.operating_system import require_collectors
+    from retrospan.ingest.machine.operating_system import require_collectors
 
     require_collectors()
-    from retrospan.ingest.privacy import close_to_others
+    from retrospan.ingest.machine.privacy import close_to_others
 
     close_to_others()
     # Imported here: this is the one command that needs the engine, gRPC and uvicorn.
-    from retrospan.ingest.config import Config
     from retrospan.ingest.server import serve
+    from retrospan.ingest.settings.config import Config
 
     names = (
         *("data", "grpc", "http", "sql", "jaeger", "warehouse", "role", "tokens", "open", "host_names"),

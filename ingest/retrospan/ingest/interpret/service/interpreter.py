@@ -12,7 +12,6 @@ import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import closing, contextmanager
 
-from retrospan.ingest.config import InterpreterSettings
 from retrospan.ingest.interpret.service.arrivals import ArrivalFeed
 from retrospan.ingest.interpret.service.backlog import Backlog
 from retrospan.ingest.interpret.service.dispatch import BatchRunner, TraceBatch
@@ -27,10 +26,11 @@ from retrospan.ingest.interpret.service.side_by_side import SideBySide
 from retrospan.ingest.interpret.service.stale_generations import StaleGenerations
 from retrospan.ingest.interpret.sql import load
 from retrospan.ingest.interpret.version import version_with
-from retrospan.ingest.memory import memory_limit, processes_within, run_bytes
-from retrospan.ingest.priority import INTERPRETING
+from retrospan.ingest.machine.memory import memory_limit, processes_within, run_bytes
+from retrospan.ingest.machine.priority import INTERPRETING
 from retrospan.ingest.rules.ruleset import Ruleset
 from retrospan.ingest.service import Service
+from retrospan.ingest.settings.config import InterpreterSettings
 from retrospan.ingest.warehouse.warehouse import Warehouse
 from retrospan.schemas.errors import RetrospanError, WarehouseUnavailable
 from retrospan.schemas.store import Parameters, Store

@@ -25,8 +25,8 @@ from typing import TYPE_CHECKING, cast
 
 from retrospan.ingest.interpret.service.job import BatchResult, Job
 from retrospan.ingest.interpret.service.remote_store import RemoteStore, StoreQuery
-from retrospan.ingest.operating_system import end_with, widen_pipe
-from retrospan.ingest.privacy import close_to_others
+from retrospan.ingest.machine.operating_system import end_with, widen_pipe
+from retrospan.ingest.machine.privacy import close_to_others
 from retrospan.ingest.warehouse.rows import Encoded
 from retrospan.schemas.errors import RetrospanError, RetryableError
 

@@ -12,11 +12,11 @@ import hashlib
 from collections.abc import Callable, Mapping
 from typing import NamedTuple, Protocol
 
-from retrospan.ingest.durable_files import NO_ROOM, Files
 from retrospan.ingest.log.archive import opened
 from retrospan.ingest.log.rewrite import Rewritten, drop, rewrite
 from retrospan.ingest.log.segment import Segment
 from retrospan.ingest.log.segment_reader import read_frames
+from retrospan.ingest.machine.durable_files import NO_ROOM, Files
 from retrospan.ingest.retention.deletion.record_content import without_deleted
 from retrospan.ingest.retention.receipts.receipts import Receipts
 from retrospan.ingest.retention.sql import load

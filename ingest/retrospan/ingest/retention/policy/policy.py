@@ -35,8 +35,8 @@ from types import MappingProxyType
 
 from retrospan.ingest.retention.policy.ages import DAY, age_text, parse_age
 from retrospan.ingest.retention.policy.candidate import CLASSES, HELD, Candidate, class_of, share_of
-from retrospan.ingest.toml_lines import Lines
-from retrospan.ingest.trusted_file import require_trusted
+from retrospan.ingest.settings.toml_lines import Lines
+from retrospan.ingest.settings.trusted_file import require_trusted
 from retrospan.schemas.errors import ConfigError
 
 DEFAULT_KEEP: Mapping[str, int | None] = {

@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import resource
 
-from retrospan.ingest.operating_system import forbid_looking_in
+from retrospan.ingest.machine.operating_system import forbid_looking_in
 
 UMASK = 0o077
 

@@ -7,7 +7,7 @@ import os
 import socket
 from pathlib import Path
 
-from retrospan.ingest.setting_values import Address
+from retrospan.ingest.settings.setting_values import Address
 from retrospan.schemas.errors import PortInUse
 
 _LISTEN = "0A"

@@ -14,9 +14,9 @@ from pathlib import Path
 from typing import Any, Literal, get_args
 from urllib.parse import urlsplit
 
-from retrospan.ingest.server_address import parse_server
-from retrospan.ingest.setting_sources import PAGE, Given, given_settings
-from retrospan.ingest.setting_values import (
+from retrospan.ingest.settings.server_address import parse_server
+from retrospan.ingest.settings.setting_sources import PAGE, Given, given_settings
+from retrospan.ingest.settings.setting_values import (
     GIB,
     KIB,
     MIB,

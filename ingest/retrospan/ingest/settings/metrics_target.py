@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from urllib.parse import urlsplit
 
-from retrospan.ingest.config import Config
-from retrospan.ingest.setting_values import Address
+from retrospan.ingest.settings.config import Config
+from retrospan.ingest.settings.setting_values import Address
 from retrospan.schemas.errors import ConfigError
 
 _ANY_HOST = ("0.0.0.0", "::")

@@ -18,7 +18,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from retrospan.ingest.operating_system import sync, sync_names
+from retrospan.ingest.machine.operating_system import sync, sync_names
 
 #: The disk is full, or what its user may have of it.
 NO_ROOM = (errno.ENOSPC, errno.EDQUOT)
