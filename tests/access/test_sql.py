@@ -27,7 +27,7 @@ from retrospan.ingest.warehouse.embedded import EmbeddedWarehouse
 from retrospan.queries import connect
 from retrospan.schemas.errors import ConfigError, PermanentError, SqlError
 
-from .conftest import NOW, STANDARD
+from .conftest import NOW, STANDARD, entry
 
 HEALTH = {"status": "degraded", "reasons": ["a secret reason"]}
 
@@ -196,6 +196,78 @@ def test_an_open_collector_answers_under_addresses_and_no_foreign_name(
         assert ask(port, "/?query=SELECT%201", Host="192.0.2.7", Origin="http://192.0.2.8")[0] == 403
     finally:
         sql.stop(5)
+
+
+@pytest.fixture
+def shared(warehouse: EmbeddedWarehouse, tmp_path: Path) -> Iterator[int]:
+    """A port as before a server that keeps two tenants apart."""
+    file = tmp_path / "tokens.toml"
+    watcher = entry("Watcher-1", name="watcher", rights='"read", "metrics"')
+    file.write_text(STANDARD + watcher, encoding="utf-8")
+    sql = SqlPort(
+        warehouse,
+        Address("127.0.0.1", 0),
+        limits=Limits(),
+        admin=Admin({}),
+        health=lambda: HEALTH,
+        metrics=lambda: "retrospan_up 1\n",
+        gate=Gate(TokenFile(file, print), Tenancy(shared=True), now=lambda: NOW),
+    )
+    yield sql.start()
+    sql.stop(5)
+
+
+READER, OTHER, WATCHER = ({"authorization": f"Bearer {name}-1"} for name in ("Reader", "Other", "Watcher"))
+#: What counts the rows of all tenants, whoever asks.
+OF_ALL = (
+    "SELECT sum(rows) FROM system.parts",
+    "SELECT value FROM `system` . `events`",
+    "WITH (SELECT count() FROM system.metrics) AS m SELECT m",
+    "SELECT data_compressed_bytes FROM system.data_skipping_indices",
+    "EXPLAIN ESTIMATE SELECT count() FROM retrospan.raw_spans",
+    "EXPLAIN indexes = 1 SELECT count() FROM raw_spans",
+    "EXPLAIN SELECT count() FROM raw_spans",
+)
+
+
+def test_a_tenant_among_several_sees_no_number_of_all(shared: int) -> None:
+    for query in OF_ALL:
+        status, said, headers = ask(shared, "/", query.encode(), **READER)
+        assert (status, headers["x-clickhouse-exception-code"]) == (403, "497"), (query, said)
+        assert "the right metrics" in said
+        assert ask(shared, "/", query.encode(), **WATCHER)[0] == 200, query
+    assert ask(shared, "/?database=system", b"SELECT count() FROM parts", **READER)[0] == 403
+    assert ask(shared, "/", b"EXPLAIN SYNTAX SELECT 1", **READER)[0] == 200
+    asked = b"SELECT 1 FORMAT JSON SETTINGS output_format_write_statistics = 1"
+    assert "statistics" not in json.loads(ask(shared, "/", asked, **READER)[1])
+    assert "rows_read" in json.loads(ask(shared, "/", asked, **WATCHER)[1])["statistics"]
+    assert ask(shared, "/metrics", **READER)[0] == 403
+    assert ask(shared, "/metrics", **WATCHER)[0] == 200
+    assert json.loads(ask(shared, "/health", **READER)[1]) == {"status": "degraded"}
+    assert json.loads(ask(shared, "/health", **WATCHER)[1]) == HEALTH
+
+
+def test_the_one_tenant_of_a_port_sees_its_numbers(port: int) -> None:
+    for query in OF_ALL:
+        assert ask(port, "/", query.encode(), **READER)[0] == 200, query
+    assert ask(port, "/metrics", **READER)[0] == 200
+    assert json.loads(ask(port, "/health", **READER)[1]) == HEALTH
+
+
+def test_that_another_tenant_asks_something_is_not_told(shared: int) -> None:
+    endless = threading.Thread(
+        target=ask, args=(shared, "/?query_id=theirs", b"SELECT count() FROM numbers(1e13)"), kwargs=OTHER
+    )
+    endless.start()
+    kill = b"KILL QUERY WHERE query_id = 'theirs'"
+    deadline = time.monotonic() + 120
+    while not ask(shared, "/", kill + b" TEST", **OTHER)[1] and time.monotonic() < deadline:
+        time.sleep(0.02)
+    unknown = ask(shared, "/", b"KILL QUERY WHERE query_id = 'nobodys'", **READER)
+    assert ask(shared, "/", kill, **READER)[:2] == unknown[:2] == (200, "")
+    assert "waiting" in ask(shared, "/", kill, **OTHER)[1]
+    endless.join(30)
+    assert not endless.is_alive()
 
 
 def test_a_query_is_stopped_only_with_the_token_that_asked_it(port: int) -> None:

@@ -255,3 +255,27 @@ def test_clients_of_clickhouse_send_the_token_as_a_password(
     assert clickhouse_token(headers) == token
     if "Basic" not in json.dumps(headers) and "x-clickhouse-key" not in headers:
         assert bearer(headers.get("authorization")) == token
+
+
+def test_what_all_tenants_count_takes_a_right_of_its_own(door: Door, tmp_path: Path) -> None:
+    watcher = entry("Watcher-1", name="watcher", rights='"metrics"')
+    door.write(STANDARD + watcher)
+    tokens = TokenFile(door.file, print)
+    several = Gate(tokens, Tenancy(shared=True), now=lambda: NOW)
+    assert several.admit("Reader-1", "read").apart
+    assert not several.admit("Watcher-1", "metrics").apart
+    with pytest.raises(Forbidden, match="lacks the right 'metrics'"):
+        several.admit("Reader-1", "metrics")
+    with pytest.raises(Forbidden, match="lacks the right 'metrics'"):
+        several.admit("Admin-1", "metrics")
+    with pytest.raises(Forbidden):
+        several.admit("Watcher-1", "read")
+    # A directory is of one tenant, whatever tokens there are; and so is a server of which one tenant has tokens.
+    alone = [Gate(tokens, Tenancy(), now=lambda: NOW)]
+    other = tmp_path / "alone.toml"
+    other.write_text(entry("Reader-1", name="reader", rights='"read"') + watcher, encoding="utf-8")
+    other.chmod(0o600)
+    alone.append(Gate(TokenFile(other, print), Tenancy(shared=True), now=lambda: NOW))
+    for gate in alone:
+        assert not gate.admit("Reader-1", "metrics").apart
+        assert not gate.admit("Watcher-1", "metrics").apart

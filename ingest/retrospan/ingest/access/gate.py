@@ -19,7 +19,12 @@ from retrospan.ingest.access.tokens import DEFAULT_TENANT, Grant, Right, TokenFi
 from retrospan.schemas.errors import Forbidden, OverQuota, Unauthenticated
 
 _LONGEST_TOKEN = 4096
-_DOES = {"write": "send", "read": "ask", "admin": "run the commands that change the warehouse"}
+_DOES = {
+    "write": "send",
+    "read": "ask",
+    "admin": "run the commands that change the warehouse",
+    "metrics": "see what the collector counts, which is of all its tenants together",
+}
 
 
 @dataclass(slots=True)
@@ -71,6 +76,8 @@ class Gate:
     def admit(self, token: str | None, right: Right) -> Grant:
         """Return the grant of a token that has this right now.
 
+        Where all is of one tenant, `read` will do for `metrics`.
+
         Raises:
             Unauthenticated: no token, or none that is in force.
             Forbidden: the token may not do this here.
@@ -119,15 +126,18 @@ class Gate:
             raise Unauthenticated(
                 "a token is needed: send the header Authorization: Bearer TOKEN", missing=True
             )
-        grant = self._tokens.current().find(token) if len(token) <= _LONGEST_TOKEN else None
+        tokens = self._tokens.current()
+        grant = tokens.find(token) if len(token) <= _LONGEST_TOKEN else None
         if grant is None:
             raise Unauthenticated("this token is not known")
         if grant.expires is not None and grant.expires <= self._now():
             raise Unauthenticated(f"the token {grant.name!r} expired at {grant.expires:%Y-%m-%dT%H:%M:%SZ}")
-        if right not in grant.rights:
+        several = self._tenancy.shared and tokens.is_of_several
+        also = "read" if right == "metrics" and not several else right
+        if grant.rights.isdisjoint((right, also)):
             raise Forbidden(f"the token {grant.name!r} may not {_DOES[right]}: it lacks the right {right!r}")
         self._tenancy.check(grant.tenant)
-        return grant
+        return replace(grant, apart=True) if several and "metrics" not in grant.rights else grant
 
 
 def bearer(authorization: str | None) -> str | None:

@@ -40,6 +40,7 @@ class RemoteGate:
             found["tenant"],
             frozenset(found["rights"]),
             datetime.fromisoformat(until) if until is not None else None,
+            found["apart"],
         )
         if not self.guarded:
             self._everyone = grant
@@ -49,7 +50,7 @@ class RemoteGate:
 def admitted(gate: Gate, asked: Arguments) -> dict[str, object]:
     """Return what the process that receives answers to `RemoteGate.admit`."""
     token = asked["token"]
-    if asked["right"] not in ("read", "admin") or not isinstance(token, str | None):
+    if asked["right"] not in ("read", "admin", "metrics") or not isinstance(token, str | None):
         raise ValueError("not a request of the SQL port")
     grant = gate.admit(token, cast(Right, asked["right"]))
     return {
@@ -57,4 +58,5 @@ def admitted(gate: Gate, asked: Arguments) -> dict[str, object]:
         "tenant": grant.tenant,
         "rights": sorted(grant.rights),
         "expires": grant.expires.isoformat() if grant.expires is not None else None,
+        "apart": grant.apart,
     }

@@ -45,6 +45,11 @@ class Tenancy:
             self._tenant = DEFAULT_TENANT if found == "" else found
 
     @property
+    def shared(self) -> bool:
+        """Whether several tenants may write here."""
+        return self._shared
+
+    @property
     def tenant(self) -> str | None:
         """Whose it is; None while nobody has written."""
         return self._tenant

@@ -3,7 +3,7 @@
     [[token]]
     name = "agents"             # what messages call it
     sha256 = "64 hex digits"    # of the token; the token itself is nowhere in the file
-    rights = ["write"]          # write, read, admin
+    rights = ["write"]          # write, read, admin, metrics
     tenant = "default"          # optional
     expires = 2027-01-01T00:00:00Z    # optional
 
@@ -34,7 +34,7 @@ from retrospan.ingest.settings.setting_values import parse_bytes
 from retrospan.ingest.settings.trusted_file import require_trusted
 from retrospan.schemas.errors import ConfigError
 
-Right: TypeAlias = Literal["write", "read", "admin"]
+Right: TypeAlias = Literal["write", "read", "admin", "metrics"]
 
 RIGHTS: frozenset[Right] = frozenset(get_args(Right))
 DEFAULT_TENANT = "default"
@@ -53,6 +53,8 @@ class Grant:
     tenant: str = DEFAULT_TENANT
     rights: frozenset[Right] = RIGHTS
     expires: datetime | None = None
+    apart: bool = False
+    """Others' rows lie in the same warehouse, and this token may not even see how many."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,6 +71,11 @@ class TokenTable:
 
     entries: tuple[tuple[bytes, Grant], ...] = field(repr=False)
     quotas: Mapping[str, Quota]
+
+    @property
+    def is_of_several(self) -> bool:
+        """Whether the tokens are of more than one tenant."""
+        return len({grant.tenant for _, grant in self.entries}) > 1
 
     def find(self, token: str) -> Grant | None:
         """Return the grant of a token, in a time that does not depend on which entry matches, or whether one does."""

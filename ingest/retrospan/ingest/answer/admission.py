@@ -24,12 +24,12 @@ class Admission:
             )
         return self._gate.admit(clickhouse_token(request.headers), right)
 
-    def may_read(self, request: Request) -> bool:
+    def may_see_details(self, request: Request) -> bool:
         """Return whether details may be shown; a probe without a token is not a failure to count."""
         if self._gate.guarded and clickhouse_token(request.headers) is None:
             return False
         try:
-            self.admit(request, "read")
+            self.admit(request, "metrics")
         except (Unauthenticated, Forbidden):
             return False
         return True

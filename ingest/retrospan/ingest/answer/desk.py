@@ -148,7 +148,7 @@ class Desk:
                 counting.stopped,
             ),
         )
-        self.running.add(running, query.query_id, grant.name, query.told)
+        self.running.add(running, query.query_id, grant, query.told)
 
         def done() -> None:
             self.running.discard(running)

@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
+from retrospan.ingest.access.tokens import Grant
 from retrospan.ingest.answer.lexer import tokens, written
 from retrospan.ingest.answer.running import RunningQuery
 from retrospan.ingest.http.messages import Request
@@ -30,7 +31,7 @@ _BEGINS_KILL = re.compile(r"\s*(?:KILL\b|--|/\*|#)", re.IGNORECASE)
 @dataclass(frozen=True, slots=True)
 class _About:
     query_id: str
-    owner: str
+    owner: Grant
     statement: str
 
 
@@ -55,7 +56,7 @@ class RunningQueries:
     def __iter__(self) -> Iterator[RunningQuery]:
         return iter([*self._running])
 
-    def add(self, running: RunningQuery, query_id: str, owner: str, statement: str) -> None:
+    def add(self, running: RunningQuery, query_id: str, owner: Grant, statement: str) -> None:
         """Note a query that has its place."""
         self._running[running] = _About(query_id, owner, statement[:_TOLD_CHARACTERS])
 
@@ -63,22 +64,25 @@ class RunningQueries:
         """Forget one that has ended."""
         self._running.pop(running, None)
 
-    def kill(self, asked: Kill, owner: str) -> str:
+    def kill(self, asked: Kill, owner: Grant) -> str:
         """Have the queries of an id stopped; return the SELECT that gives ClickHouse's answer: a row for each.
 
         Raises:
             SqlError: it is another's.
         """
         found = {
-            running: about for running, about in self._running.items() if about.query_id == asked.query_id
+            running: about
+            for running, about in self._running.items()
+            # That another tenant asks something under an id is nothing to tell.
+            if about.query_id == asked.query_id and about.owner.tenant == owner.tenant
         }
-        if any(about.owner != owner for about in found.values()):
+        if any(about.owner.name != owner.name for about in found.values()):
             raise SqlError(
                 "this query was not started with your token, so you cannot stop it.", code=ACCESS_DENIED
             )
         for running in () if asked.is_test else found:
             running.stop("killed")
-        told = [(about.query_id, about.owner, about.statement) for about in found.values()]
+        told = [(about.query_id, about.owner.name, about.statement) for about in found.values()]
         rows = ", ".join(f"('waiting', {literal(i)}, {literal(o)}, {literal(s)})" for i, o, s in told)
         names = ("kill_status", "query_id", "user", "query")
         columns = ", ".join(f"tupleElement(row, {place}) AS {name}" for place, name in enumerate(names, 1))

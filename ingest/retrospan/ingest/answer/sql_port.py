@@ -1,8 +1,8 @@
 """Port 8123: SQL over HTTP as ClickHouse speaks it, and the collector's health, metrics and commands.
 
 Each query passes the guard and runs on its own connection, under limits of time, memory and threads that no request can
-lift, with `readonly=1`; the connection is closed afterwards. If there are tokens, queries need the right `read` and
-commands need `admin`; `/ping` and the status of `/health` are open to everyone. Nothing here touches the connections of
+lift, with `readonly=1`; the connection is closed afterwards. If there are tokens, queries need the right `read`,
+commands `admin` and the numbers of the collector `metrics`; `/ping` and the status of `/health` are open to everyone. Nothing here touches the connections of
 loader and interpreter, so a query cannot delay intake.
 """
 
@@ -25,6 +25,7 @@ from retrospan.ingest.access.tokens import Grant
 from retrospan.ingest.answer import native
 from retrospan.ingest.answer.admin import Admin
 from retrospan.ingest.answer.admission import Admission
+from retrospan.ingest.answer.apart import apart
 from retrospan.ingest.answer.desk import BrokenOff, Desk, Places, Query
 from retrospan.ingest.answer.encodings import Packing, most_body_bytes, opened, packed, packing_of
 from retrospan.ingest.answer.failures import (
@@ -225,7 +226,7 @@ class SqlPort:
         if path == "/health":
             return await _within(self._pages, self._health_page, request)
         if path == "/metrics":
-            await _within(self._checks, self._admission.admit, request, "read")
+            await _within(self._checks, self._admission.admit, request, "metrics")
             page = await _within(self._pages, self._metrics)
             return Response(200, page.encode(), "text/plain; version=0.0.4; charset=utf-8")
         if path.startswith("/v1/"):
@@ -238,7 +239,7 @@ class SqlPort:
 
     def _health_page(self, request: Request) -> Response:
         state = self._health()
-        if not self._admission.may_read(request):
+        if not self._admission.may_see_details(request):
             state = {"status": state.get("status")}
         body = json.dumps(state, indent=2).encode() + b"\n"
         return Response(503 if state.get("status") == "failing" else 200, body, "application/json")
@@ -246,7 +247,7 @@ class SqlPort:
     async def _query(self, asked: _Asked) -> Response:
         grant, request = await _within(self._checks, self._entered, asked)
         if (kill := kill_of(request)) is not None:
-            request = asking(request, self._desk.running.kill(kill, grant.name))
+            request = asking(request, self._desk.running.kill(kill, grant))
         told = self._sessions.told(request, grant.name)
         if told is None:
             return packed(text(200, ""), asked.packing)
@@ -299,7 +300,8 @@ class SqlPort:
     def _understood(self, request: Request, grant: Grant) -> Question | None:
         """Return what is asked. Raises SqlError."""
         self._understanding.prepare()
-        return self._understanding.understood(request, shows_internals="admin" in grant.rights)
+        question = self._understanding.understood(request, shows_internals="admin" in grant.rights)
+        return apart(question) if question is not None and grant.apart else question
 
 
 @dataclass(slots=True)

@@ -17,7 +17,7 @@ def check_running(page: Mapping[str, object], url: str) -> Iterator[Finding]:
     if "log_bytes" not in page:
         yield warning(
             "collector",
-            f"{who}: {status}; details need a token with the right read",
+            f"{who}: {status}; details need a token with the right read, or metrics where there are several tenants",
             "set RETROSPAN_TOKEN to such a token",
         )
         return

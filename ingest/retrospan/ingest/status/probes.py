@@ -3,7 +3,7 @@
 `/health/live`        this process lives; nothing else is asked, so that nothing can hold it up
 `/health/ready`       what is sent now is kept
 `/health/answering`   questions are answered as well
-`/health`             all of it, for whoever may read; else its status alone
+`/health`             all of it, for whoever may see what is counted; else its status alone
 """
 
 from __future__ import annotations
@@ -37,9 +37,9 @@ class Probes:
         return Response(200 if ready else 503, json.dumps(found).encode() + b"\n", JSON)
 
     def health(self, token: str | None, fresh: Mapping[str, object] | None = None) -> Response:
-        """Return the whole page for a token that may read, else the status alone."""
+        """Return the whole page for a token that may see what is counted, else the status alone."""
         state: Mapping[str, object] = self._observed.health(fresh)
-        if not self._may_read(token):
+        if not self._may_see(token):
             state = {"status": state["status"]}
         return Response(
             503 if state["status"] == "failing" else 200, json.dumps(state, indent=2).encode() + b"\n", JSON
@@ -47,7 +47,7 @@ class Probes:
 
     def metrics(self, token: str | None) -> Response:
         """Return the page of metrics. Raises Unauthenticated and Forbidden."""
-        self._gate.admit(token, "read")
+        self._gate.admit(token, "metrics")
         return Response(200, self._observed.metrics().encode(), METRICS_TEXT)
 
     def page(self, path: str, query: Mapping[str, str], token: str | None) -> Response | None:
@@ -66,12 +66,12 @@ class Probes:
             case _:
                 return None
 
-    def _may_read(self, token: str | None) -> bool:
+    def _may_see(self, token: str | None) -> bool:
         """Return whether details may be shown; a probe without a token is not a failure to count."""
         if self._gate.guarded and token is None:
             return False
         try:
-            self._gate.admit(token, "read")
+            self._gate.admit(token, "metrics")
         except (Unauthenticated, Forbidden):
             return False
         return True
