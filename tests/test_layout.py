@@ -281,6 +281,7 @@ FOLDERS = {
     "rules": {"prices"},
     "status": {"access", "http", "interpret/service", "load", "log", "receive", "warehouse"},
     "verify": {
+        "answer",
         "interpret",
         "interpret/rows",
         "interpret/service",

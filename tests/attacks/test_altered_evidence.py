@@ -240,6 +240,28 @@ def test_altered_rows_are_named(altered: Verified, alteration: str) -> None:
 
 
 @pytest.mark.long
+def test_a_view_that_was_altered_is_named_and_made_anew(data: Path) -> None:
+    (path,) = (data / "warehouse" / "store").rglob("runs.sql")
+    text = path.read_text()
+    end = text.rindex("WHERE NOT deleted")
+    hidden = text[:end] + text[end:].replace("NOT deleted", f"run_id != '{trace_of('keep-1')}'")
+    assert hidden != text
+    path.write_text(hidden)
+    served = Served(data, data.parent / "stderr.txt")
+    try:
+        served.wait_idle()
+        there = "SELECT count() AS n FROM runs WHERE run_id = {run:String}"
+        assert served.rows(there, run=trace_of("keep-1")) == [{"n": 0}]
+        found = ask(served, "--seed", "1")
+        assert found.wrong == {"view runs": "is not that of this release: `retrospan migrate` makes it anew"}
+        served.run("migrate")
+        assert served.rows(there, run=trace_of("keep-1")) == [{"n": 1}]
+        assert not ask(served, "--seed", "1").wrong
+    finally:
+        served.kill()
+
+
+@pytest.mark.long
 def test_rows_that_nobody_altered_are_not_named(altered: Verified) -> None:
     runs = {trace_of(name) for name in TOUCHED}
     for where in altered.wrong:

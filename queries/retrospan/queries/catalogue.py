@@ -153,14 +153,16 @@ def load(name: str) -> View:
     raise NotFound(f"there is no view {name!r}; there are {', '.join(sorted(view.name for view in views()))}")
 
 
-def install(store: Store, form: Form = PLAIN) -> None:
+def install(store: Store, form: Form = PLAIN, *, anew: bool = False) -> None:
     """Create every view in the store's database, replacing those of an earlier release. The tables must exist.
 
     Safe to repeat, and safe while readers query: each view is replaced as a whole. Its comment is its title and a hash
-    of how it was made. A single server's view that is there just so is left as it is; elsewhere a replica may lack it.
-    `form` is how tables are made there.
+    of how it was made. A single server's view that is there just so is left as it is, unless all are to be made `anew`;
+    elsewhere a replica may lack it. `form` is how tables are made there.
     """
-    comments = {} if form.replicated else {str(name): str(said) for name, said in store.rows(_READ_COMMENTS)}
+    comments = (
+        {} if form.replicated or anew else {str(name): str(said) for name, said in store.rows(_READ_COMMENTS)}
+    )
     for view in views():
         if comments.get(view.name) == view.comment:
             continue

@@ -11,7 +11,7 @@ from retrospan.schemas.migrate import Migrations
 
 
 def migrate(warehouse: Warehouse, report: Callable[[Mapping[str, object]], None], *, dry_run: bool) -> None:
-    """Apply pending migrations and install the views; with `dry_run` only list what is pending.
+    """Apply pending migrations and make all views anew; with `dry_run` only list what is pending.
 
     `report` gets each migration, and last how many there were.
 
@@ -24,5 +24,5 @@ def migrate(warehouse: Warehouse, report: Callable[[Mapping[str, object]], None]
         for migration in migrations:
             report({"phase": "pending" if dry_run else "migrating", "migration": migration.name})
         if not dry_run:
-            catalogue.install(store, form)
+            catalogue.install(store, form, anew=True)
     report({"migrations": len(migrations), "views": len(catalogue.views()), "dry_run": dry_run})

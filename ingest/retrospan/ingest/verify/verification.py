@@ -1,4 +1,4 @@
-"""One verification, part by part: chains, log, raw rows, derived rows, and the head that may be kept elsewhere.
+"""One verification, part by part: chains, log, views, raw rows, derived rows, and the head that may be kept elsewhere.
 
 Nothing is changed, and loading continues meanwhile: records loaded after it began are not checked. Each part reports
 what it compared and what it did not.
@@ -18,6 +18,7 @@ from retrospan.ingest.rules.ruleset import NO_RULES, Ruleset
 from retrospan.ingest.verify.chains import verify
 from retrospan.ingest.verify.derived_rows import DerivedRows
 from retrospan.ingest.verify.head import fault_of, head_of
+from retrospan.ingest.verify.installed_views import check_views
 from retrospan.ingest.verify.log_bytes import (
     Expected,
     LogBytes,
@@ -96,6 +97,7 @@ class Verification:
         ranges, how = choose_ranges(store, self._log_number, state.epoch, asked, traces)
         self._check_log(store, state, ranges, how, report)
         with Scratch(self._warehouse) as scratch:
+            self._check_views(store, report)
             self._check_raw(store, scratch, state, ranges, how, traces, report)
             if asked.derived:
                 if asked.full:
@@ -211,6 +213,11 @@ class Verification:
                     )
             last = max(last, batch.last)
             yield batch
+
+    def _check_views(self, store: Store, report: Report) -> None:
+        part, began = VerifiedPart("views", report), time.monotonic()
+        check_views(store, part, self._go_on)
+        part.end(time.monotonic() - began)
 
     def _check_raw(
         self,
