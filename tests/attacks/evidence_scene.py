@@ -2,6 +2,7 @@
 
 python evidence_scene.py DATA build        runs, some of them deleted again, in an archive of several segments and behind it
 python evidence_scene.py DATA sql          runs the statements on standard input, a JSON list, in the stopped directory
+python evidence_scene.py DATA parts        prints where the parts of raw_spans lie
 """
 
 from __future__ import annotations
@@ -29,6 +30,11 @@ def main(data: Path, command: str) -> None:
         store = warehouse.connect()
         for statement in json.load(sys.stdin):
             store.command(statement, None, {"mutations_sync": 1})
+        store.close()
+    elif command == "parts":
+        store = warehouse.connect()
+        for (path,) in store.rows("SELECT path FROM system.parts WHERE active AND table = 'raw_spans'"):
+            print(path)
         store.close()
     else:
         _build(Keeper(warehouse, data, segment_bytes=20_000))

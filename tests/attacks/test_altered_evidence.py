@@ -44,7 +44,7 @@ def data(original: Path, tmp_path: Path) -> Path:
     return tmp_path / "data"
 
 
-def scene(data: Path, command: str, given: str = "") -> None:
+def scene(data: Path, command: str, given: str = "") -> str:
     done = subprocess.run(
         [sys.executable, str(SCENE), str(data), command],
         check=False,
@@ -54,6 +54,7 @@ def scene(data: Path, command: str, given: str = "") -> None:
         timeout=300,
     )
     assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout
 
 
 def alter(data: Path, *statements: str) -> None:
@@ -259,6 +260,27 @@ def test_a_view_that_was_altered_is_named_and_made_anew(data: Path) -> None:
         assert not ask(served, "--seed", "1").wrong
     finally:
         served.kill()
+
+
+@pytest.mark.long
+def test_a_warehouse_that_cannot_be_opened_says_that_the_log_has_everything(data: Path) -> None:
+    (path,) = (data / "warehouse" / "store").rglob("runs.sql")
+    path.write_text(path.read_text().replace("SELECT", "SELEKT"))
+    with pytest.raises(AssertionError, match=r"move that directory away: the next start loads everything"):
+        Served(data, data.parent / "stderr.txt")
+    (data / "warehouse").rename(data.parent / "damaged")
+    assert not verify(data, "--full", "--derived").wrong
+
+
+@pytest.mark.long
+def test_a_damaged_index_is_named(data: Path) -> None:
+    # Rows that are read as a whole do not show it, and those that are asked for by a key are not found.
+    index = Path(scene(data, "parts").split()[0]) / "primary.cidx"
+    content = bytearray(index.read_bytes())
+    content[-2] ^= 4
+    index.write_bytes(content)
+    found = verify(data, "--full")
+    assert found.names(f"part {index.parent.name}$", "is damaged: Checksum"), found.wrong
 
 
 @pytest.mark.long

@@ -27,6 +27,7 @@ from retrospan.ingest.verify.log_bytes import (
     in_order,
     known_hashes,
 )
+from retrospan.ingest.verify.part_files import check_files
 from retrospan.ingest.verify.raw_rows import RawRows
 from retrospan.ingest.verify.report import Report, VerifiedPart
 from retrospan.ingest.verify.request import VerifyRequest
@@ -96,6 +97,8 @@ class Verification:
         state = self._check_chains(store, report, proven)
         ranges, how = choose_ranges(store, self._log_number, state.epoch, asked, traces)
         self._check_log(store, state, ranges, how, report)
+        if asked.full:
+            self._check_files(store, report)
         with Scratch(self._warehouse) as scratch:
             self._check_views(store, report)
             self._check_raw(store, scratch, state, ranges, how, traces, report)
@@ -213,6 +216,11 @@ class Verification:
                     )
             last = max(last, batch.last)
             yield batch
+
+    def _check_files(self, store: Store, report: Report) -> None:
+        part, began = VerifiedPart("files of tables", report), time.monotonic()
+        check_files(store, part, self._go_on)
+        part.end(time.monotonic() - began)
 
     def _check_views(self, store: Store, report: Report) -> None:
         part, began = VerifiedPart("views", report), time.monotonic()

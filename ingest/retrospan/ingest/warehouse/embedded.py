@@ -133,7 +133,10 @@ class EmbeddedWarehouse:
                         "stop that one, or use another directory.",
                         pid=owner,
                     ) from cause
-                raise WarehouseUnavailable(f"The engine could not open {self._path}: {cause}") from cause
+                raise WarehouseUnavailable(
+                    f"The engine could not open {self._path}: {cause} If its files are damaged, move that directory "
+                    "away: the next start loads everything again from the log."
+                ) from cause
             store = EmbeddedStore(
                 connection, on_close=self._forget, stop=self._stop, require=self._require_room
             )
