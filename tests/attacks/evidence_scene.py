@@ -2,7 +2,7 @@
 
 python evidence_scene.py DATA build        runs, some of them deleted again, in an archive of several segments and behind it
 python evidence_scene.py DATA sql          runs the statements on standard input, a JSON list, in the stopped directory
-python evidence_scene.py DATA parts        prints where the parts of raw_spans lie
+python evidence_scene.py DATA parts        prints where the parts of the table on standard input lie
 """
 
 from __future__ import annotations
@@ -33,7 +33,9 @@ def main(data: Path, command: str) -> None:
         store.close()
     elif command == "parts":
         store = warehouse.connect()
-        for (path,) in store.rows("SELECT path FROM system.parts WHERE active AND table = 'raw_spans'"):
+        asked = {"table": sys.stdin.read()}
+        parts = "SELECT path FROM system.parts WHERE active AND table = {table:String} ORDER BY rows DESC"
+        for (path,) in store.rows(parts, asked):
             print(path)
         store.close()
     else:

@@ -275,12 +275,33 @@ def test_a_warehouse_that_cannot_be_opened_says_that_the_log_has_everything(data
 @pytest.mark.long
 def test_a_damaged_index_is_named(data: Path) -> None:
     # Rows that are read as a whole do not show it, and those that are asked for by a key are not found.
-    index = Path(scene(data, "parts").split()[0]) / "primary.cidx"
+    damage_index(Path(scene(data, "parts", "canon_values").split()[0]))
+    found = verify(data, "--full")
+    assert found.names("^canon_values, part ", "is damaged: Checksum"), found.wrong
+
+
+@pytest.mark.long
+def test_a_damaged_index_of_what_was_sent_does_not_keep_the_collector_from_starting(data: Path) -> None:
+    part = Path(scene(data, "parts", "raw_spans").split()[0])
+    damage_index(part)
+    served = Served(data, data.parent / "stderr.txt")
+    try:
+        assert "raw_spans cannot be read: run `retrospan rebuild`" in str(served.health()["reasons"])
+        assert f"the part {part.name} of raw_spans is damaged, and put aside: Checksum" in served.stderr()
+        served.send([agent_run("later", "ok")])
+        served.run("rebuild")
+        served.wait_idle()
+        assert served.health()["status"] == "ok", served.health()["reasons"]
+        assert not ask(served, "--full", "--derived").wrong
+    finally:
+        served.kill()
+
+
+def damage_index(part: Path) -> None:
+    index = part / "primary.cidx"
     content = bytearray(index.read_bytes())
     content[-2] ^= 4
     index.write_bytes(content)
-    found = verify(data, "--full")
-    assert found.names(f"part {index.parent.name}$", "is damaged: Checksum"), found.wrong
 
 
 @pytest.mark.long

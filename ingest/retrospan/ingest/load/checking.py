@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
+from retrospan.ingest.load.damaged_parts import without_damaged
 from retrospan.ingest.load.ledger import Ledger
 from retrospan.ingest.load.sql import load
 from retrospan.schemas.migrate import DATABASE
@@ -74,8 +75,8 @@ def check_tables(store: Store, counted: Mapping[str, int], log: int = 0, buried:
     `buried` is the number of the last receipt of this log that was carried out.
     """
     # The receipts first: rows that are deleted meanwhile must not seem to be missing.
-    deleted, gone = count_deleted(store, log, buried)
-    rows = count_rows(store)
+    deleted, gone = without_damaged(store, lambda: count_deleted(store, log, buried))
+    rows = without_damaged(store, lambda: count_rows(store))
     found = {table: count + deleted.get(table, 0) for table, count in rows.items()}
     missing = {
         table: before - found.get(table, 0)
