@@ -48,6 +48,31 @@ _FORMS: dict[str, tuple[Span, dict[str, object]]] = {
         ),
         {"output": [{"role": "assistant", "parts": [CALL]}]},
     ),
+    "a call under a number of which no role is told": (
+        make_span(
+            {
+                "gen_ai.operation.name": "chat",
+                "gen_ai.prompt.0.tool_calls.0.id": "c1",
+                "gen_ai.prompt.0.tool_calls.0.function.name": "get_weather",
+                "gen_ai.prompt.0.tool_calls.0.function.arguments": '{"city": "Oslo"}',
+            }
+        ),
+        {"input": [{"role": "assistant", "parts": [CALL]}]},
+    ),
+    "system instructions that an event tells beside a prompt in attributes": (
+        make_span(
+            {
+                "gen_ai.operation.name": "chat",
+                "gen_ai.prompt.0.role": "user",
+                "gen_ai.prompt.0.content": "Weather?",
+            },
+            events=[
+                event("gen_ai.system.message", role="system", content="Be brief."),
+                event("gen_ai.user.message", role="user", content="Weather?"),
+            ],
+        ),
+        {"system": [{"type": "text", "content": "Be brief."}], "input": [text("user", "Weather?")]},
+    ),
     "an empty result among what a user says": (
         make_span(
             {

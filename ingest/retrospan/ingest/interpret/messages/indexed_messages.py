@@ -123,6 +123,8 @@ def _element(element: dict[str, object], role: str) -> Message | None:
         if not beside and opened.keys() <= _OUTSIDE:
             return None
         opened["content"] = [read_value(item) for item in beside] or opened.get("content")
+    if opened.get("tool_calls") and "role" not in opened:
+        role = "assistant"  # nobody else calls
     contents = opened.pop("contents", None)
     if isinstance(contents, list) and not opened.get("content"):
         # A call stands among the contents as well where the API mixes them: it is taken from the calls.

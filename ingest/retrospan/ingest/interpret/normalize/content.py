@@ -117,6 +117,8 @@ def read_content(
         take_calls(places, span)
     _name_call(places, span)
     span.input = answered_once(with_spoken_results(with_named_results(only_questions(span.input))))
+    if span.operation == "inference" and not span.system and span.input and span.input[0]["role"] != "system":
+        span.input = [*_systems_in_events(sent, names), *span.input]
     complete_instructions(places, span)
     if span.operation == "inference" and span.output:
         take_rounds(places, span)
@@ -278,6 +280,17 @@ def _event_messages(sent: Span, names: Vocabulary) -> Iterator[tuple[bool, Messa
             recorded[text] -= 1
         else:
             yield said
+
+
+def _systems_in_events(sent: Span, names: Vocabulary) -> list[Message]:
+    """Return what events say that the system said, beside a prompt in attributes that leaves it out."""
+    if not any(_MESSAGE_EVENTS.get(each.name) == "system" for each in sent.events):
+        return []
+    return [
+        message
+        for is_answer, message in _event_messages(sent, names)
+        if not is_answer and message["role"] == "system"
+    ]
 
 
 def _are_answers(said: list[tuple[bool, Message]]) -> bool:

@@ -26,6 +26,7 @@ from retrospan.ingest.interpret.normalize.normalized_span import NormalizedSpan
 from retrospan.ingest.interpret.normalize.qualified_ids import UUID
 from retrospan.ingest.interpret.normalize.same_tool import holds_arguments, is_same_tool, same_arguments
 from retrospan.ingest.interpret.normalize.toolspan import is_around, read_result, tells_output, unquoted
+from retrospan.ingest.interpret.pairing.answering_tools import name_answering_tools
 from retrospan.ingest.interpret.pairing.asked_executions import pair_executions
 from retrospan.ingest.interpret.pairing.asked_models import complete_asked
 from retrospan.ingest.interpret.pairing.denied_calls import is_repeated, later_calls
@@ -75,6 +76,7 @@ def read_calls(tree: Tree, history: History, interrupted_or_cut: bool) -> Calls:
     complete_models(tree, requests)
     complete_asked(tree, requests)
     name_speakers(requests)
+    name_answering_tools(requests, executed)
     complete_answers(tree, requests)
     split_one_texts(tree, requests)
     complete_from_transcripts(tree, requests)
