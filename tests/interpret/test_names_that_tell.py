@@ -49,3 +49,14 @@ def test_a_workflow_is_called_as_an_attribute_calls_it() -> None:
     assert named(some__workflow__name="support") == "support"
     assert named(some__workflow__name="support", gen_ai__workflow__name="orla") == "orla"
     assert named(some__workflow__filename="support") == "support.workflow"
+
+
+def test_an_agent_is_called_as_the_entity_that_its_span_is_about() -> None:
+    asked = {"gen_ai.operation.name": "chat", "gen_ai.request.model": "m-1"}
+    agent = make_span({"acme.span.kind": "agent", "acme.entity.name": "orla"}, "orla.agent")
+    tool = make_span(
+        {"acme.span.kind": "tool", "acme.entity.name": "look"}, "look.tool", parent_span_id=agent.span_id
+    )
+    call = make_span(asked, "chat", parent_span_id=agent.span_id)
+    run = read_run("r", [agent, tool, call])
+    assert [span.agent_name for span in run.tree.spans if span.operation == "agent"] == ["orla"]

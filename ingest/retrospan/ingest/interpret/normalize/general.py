@@ -77,6 +77,8 @@ _NOTHING: tuple[object, ...] = (None, "", {"output": None}, {})
 _NO_CONTENT = ("null", "None", "[]", "{}")
 #: How an attribute is called that names a workflow.
 _WORKFLOW_NAME = re.compile(r"(?:^|[._:])workflow[._]name$")
+#: What a span is about: where that is an agent, its name.
+_ENTITY_NAME = re.compile(r"[._]entity[._]name$")
 #: Ids, and no names that anybody gave.
 _HEX = re.compile(r"[0-9a-f-]{8,}", re.IGNORECASE)
 _UUID = re.compile(r"[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}")
@@ -115,6 +117,7 @@ def read_span(
     if span.operation == "agent" and span.agent_name is None:
         node = places.text(*names.agent_nodes)
         span.agent_name = node if node and not _HEX.fullmatch(node) else name_beside_method(sent)
+        span.agent_name = span.agent_name or _first_text(value for _, value in places.matching(_ENTITY_NAME))
     if span.operation == "workflow" and span.agent_name is None:
         named = None if _UUID.search(sent.name) else sent.name.removeprefix("invoke_workflow ")
         told = _first_text(value for _, value in places.matching(_WORKFLOW_NAME))
