@@ -104,7 +104,7 @@ def _read_on(
         elif place is not None:
             call = waiting[place]
             waiting = [other for other in waiting if other is not call]
-            said = {"role": "tool", "parts": [tool_response(call.get("id"), _read(_text_in(message)), {})]}
+            said = {"role": "tool", "parts": [tool_response(call.get("id"), _read(text_in(message)), {})]}
         elif answered:
             waiting = [call for call in waiting if call.get("id") not in answered]
         else:
@@ -115,19 +115,19 @@ def _read_on(
 
 def _answered(message: Message, waiting: Sequence[Part], find: _Find, is_known: bool) -> int | None:
     """Return the place of the waiting call that a text of a user answers; None where it answers none."""
-    text = _text_in(message)
+    text = text_in(message)
     if message["role"] != "user" or not text:
         return None
     tools = [find(call) for call in waiting]
     for place, tool in enumerate(tools):
-        if tool is not None and _returned(tool, text):
+        if tool is not None and returned(tool, text):
             return place
     if is_known and tools[0] is None and isinstance(_read(text), dict | list):
         return 0
     return None
 
 
-def _text_in(message: Message) -> str:
+def text_in(message: Message) -> str:
     """Return what a message says that is nothing but one text."""
     parts = message["parts"]
     said = parts[0].get("content") if len(parts) == 1 and parts[0]["type"] == "text" else None
@@ -141,7 +141,8 @@ def _read(text: str) -> object:
     return text if isinstance(printed, Unreadable) else printed
 
 
-def _returned(tool: NormalizedSpan, text: str) -> bool:
+def returned(tool: NormalizedSpan, text: str) -> bool:
+    """Tell whether a text is what an execution returned, or says what it failed with."""
     if tool.failed:
         error = tool.error_message or ""
         return len(error) >= _SHORTEST_ERROR and error in text

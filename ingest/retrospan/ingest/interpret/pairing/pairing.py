@@ -43,6 +43,7 @@ from retrospan.ingest.interpret.pairing.retold_models import complete_models
 from retrospan.ingest.interpret.pairing.told_results import results_beside
 from retrospan.ingest.interpret.pairing.unsaid_answers import complete_unsaid
 from retrospan.ingest.interpret.pairing.untold_calls import find_untold_calls
+from retrospan.ingest.interpret.pairing.users_alone import forget_speakers
 from retrospan.ingest.interpret.prompts.bare_prompts import complete_prompts
 from retrospan.ingest.interpret.prompts.fields_in_texts import asked_in_fields
 from retrospan.ingest.interpret.prompts.history import History
@@ -75,6 +76,7 @@ def read_calls(tree: Tree, history: History, interrupted_or_cut: bool) -> Calls:
     complete_from_clients(tree, requests)
     complete_models(tree, requests)
     complete_asked(tree, requests)
+    forget_speakers(requests, executed)
     name_speakers(requests)
     name_answering_tools(requests, executed)
     complete_answers(tree, requests)

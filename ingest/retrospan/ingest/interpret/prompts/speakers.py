@@ -38,7 +38,8 @@ def name_speakers(requests: Sequence[NormalizedSpan]) -> None:
 
 
 def _is_untold(span: NormalizedSpan) -> bool:
-    return bool(span.input) and all(message["role"] == _UNKNOWN for message in span.input)
+    roles = {message["role"] for message in span.input}
+    return _UNKNOWN in roles and roles <= {_UNKNOWN, "assistant"}
 
 
 def _named(messages: Sequence[Message], answered: Sequence[str]) -> list[Message]:
