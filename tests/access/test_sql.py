@@ -206,7 +206,7 @@ def shared(warehouse: EmbeddedWarehouse, tmp_path: Path) -> Iterator[int]:
     file.write_text(STANDARD + watcher, encoding="utf-8")
     sql = SqlPort(
         warehouse,
-        Address("127.0.0.1", 0),
+        Site(Address("127.0.0.1", 0)),
         limits=Limits(),
         admin=Admin({}),
         health=lambda: HEALTH,

@@ -52,7 +52,7 @@ def test_a_workflow_is_called_as_an_attribute_calls_it() -> None:
 
 
 def test_an_agent_is_called_as_the_entity_that_its_span_is_about() -> None:
-    asked = {"gen_ai.operation.name": "chat", "gen_ai.request.model": "m-1"}
+    asked: dict[str, object] = {"gen_ai.operation.name": "chat", "gen_ai.request.model": "m-1"}
     agent = make_span({"acme.span.kind": "agent", "acme.entity.name": "orla"}, "orla.agent")
     tool = make_span(
         {"acme.span.kind": "tool", "acme.entity.name": "look"}, "look.tool", parent_span_id=agent.span_id
