@@ -21,9 +21,9 @@ from retrospan.ingest.interpret.rows.rows import rows_of
 from retrospan.ingest.interpret.run import InterpretedRun, interpret, read_spans
 from retrospan.ingest.interpret.service.histories import ToldHistories
 from retrospan.ingest.interpret.service.kept_traces import KeptTraces
+from retrospan.ingest.interpret.service.span_rows import arrivals_of, log_text_rows, span_rows
 from retrospan.ingest.interpret.service.trace_row import trace_row
 from retrospan.ingest.interpret.spans.decoded_traces import DecodedTraces
-from retrospan.ingest.interpret.spans.deep_values import DeepLog
 from retrospan.ingest.interpret.spans.parse_issues import ParseIssues
 from retrospan.ingest.interpret.spans.repeated_ids import repeated_ids
 from retrospan.ingest.interpret.spans.span import Span
@@ -32,10 +32,7 @@ from retrospan.ingest.json_text import TOO_DEEP
 from retrospan.ingest.prices.history import NO_PRICES, PriceHistory
 from retrospan.ingest.rules.ruleset import NO_RULES, Ruleset
 from retrospan.schemas.sequences import Newest
-from retrospan.schemas.traces import LogTextRow, SpanRow
 
-#: Arrival in Unix nanoseconds, dialect, spans, of these in no run.
-Arrival = tuple[int, str, int, int]
 #: Runs that are interpreted get their rows together, until their values have so many characters.
 HELD_CHARACTERS = 4_000_000
 
@@ -117,17 +114,7 @@ def interpret_traces(
             continue
         for trace_id, trace in group.traces.items():
             seen = [*newest[trace_id], *(given.sequences[trace_id] if at_once else ())]
-            runs = homes.get(trace_id, {})
-            row = trace_row(tenant, trace_id, trace, runs, generation, seen, version_with(rules))
-            batch.rows.traces.append(row)
-            if deep_logs := given.deep_logs[trace_id]:
-                _add_log_texts(batch, tenant, generation, trace_id, deep_logs, runs)
-            arrivals = _add_spans(
-                batch, tenant, generation, spans[trace_id], given.deep[trace_id], trace, runs
-            )
-            if len(spans[trace_id]) == given.rows[trace_id]:
-                row.arrivals = arrivals
-            batch.spans += given.rows[trace_id]
+            _add_trace(batch, tenant, generation, trace, given, homes.get(trace_id, {}), seen)
             batch.effort[trace_id] = (time.perf_counter() - began) / len(group.traces)
         held += sum(map(_weight, told[before:])) if len(groups) > 1 else 0
         if held > HELD_CHARACTERS:
@@ -135,6 +122,28 @@ def interpret_traces(
             held = 0
     _use_up(batch, tenant, told)
     return batch
+
+
+def _add_trace(
+    batch: InterpretedTraces,
+    tenant: str,
+    generation: int,
+    trace: Trace,
+    given: DecodedTraces,
+    homes: Mapping[str, str],
+    seen: Sequence[int],
+) -> None:
+    """Add the rows of a trace itself, of its spans and of its log records; `homes` has the run of each span."""
+    trace_id, spans = trace.trace_id, given.spans[trace.trace_id]
+    row = trace_row(tenant, trace_id, trace, homes, generation, seen, version_with(batch.rules))
+    batch.rows.traces.append(row)
+    if deep_logs := given.deep_logs[trace_id]:
+        batch.rows.log_texts += log_text_rows(tenant, generation, trace_id, deep_logs, homes)
+    found = span_rows(tenant, generation, spans, given.deep[trace_id], trace, homes)
+    batch.rows.spans += found
+    if len(spans) == given.rows[trace_id]:
+        row.arrivals = arrivals_of(spans, found)
+    batch.spans += given.rows[trace_id]
 
 
 def _use_up(batch: InterpretedTraces, tenant: str, told: list[_Told]) -> None:
@@ -276,74 +285,6 @@ def _add_rows(batch: InterpretedTraces, tenant: str, told: _Told) -> None:
     batch.broken += 1
     own = [span.sent for span in told.spans]
     _extend(batch.rows, broken_run(tenant, told.run_id, told.generation, own, failure))
-
-
-def _add_log_texts(
-    batch: InterpretedTraces,
-    tenant: str,
-    generation: int,
-    trace_id: str,
-    deep_logs: Sequence[DeepLog],
-    homes: Mapping[str, str],
-) -> None:
-    """Add the texts of the log records of runs: of a span that is not known where all spans are of one run."""
-    runs = {run_id for run_id in homes.values() if run_id}
-    only = next(iter(runs)) if len(runs) == 1 else ""
-    for log in deep_logs:
-        run_id = homes.get(log.span_id) or only
-        if run_id:
-            batch.rows.log_texts.append(
-                LogTextRow(
-                    tenant=tenant,
-                    run_id=run_id,
-                    generation=generation,
-                    trace_id=trace_id,
-                    span_id=log.span_id,
-                    record=log.record,
-                    body=log.body,
-                    attributes=log.attributes,
-                )
-            )
-
-
-def _add_spans(
-    batch: InterpretedTraces,
-    tenant: str,
-    generation: int,
-    spans: Sequence[Span],
-    rendered: Mapping[str, dict[str, str]],
-    trace: Trace,
-    homes: Mapping[str, str],
-) -> list[Arrival]:
-    """Add what interpretation knows of each span: nothing of spans outside runs but their deep attributes.
-
-    Returns how many spans arrived when, by the dialect that their row has: '' without one.
-    """
-    normalized = {span.sent.span_id: span for span in trace.spans}
-    counts: dict[tuple[int, str], int] = {}
-    outside: dict[tuple[int, str], int] = {}
-    for span in spans:
-        found, run_id = normalized.get(span.span_id), homes.get(span.span_id, "")
-        dialect = ""
-        if run_id or span.span_id in rendered:
-            dialect = found.dialect if found else ""
-            batch.rows.spans.append(
-                SpanRow(
-                    tenant=tenant,
-                    trace_id=span.trace_id,
-                    span_id=span.span_id,
-                    generation=generation,
-                    run_id=run_id,
-                    operation=found.operation if found else "other",
-                    dialect=dialect,
-                    rendered=rendered.get(span.span_id, {}),
-                )
-            )
-        of = span.arrived_at, dialect
-        counts[of] = counts.get(of, 0) + 1
-        if not run_id:
-            outside[of] = outside.get(of, 0) + 1
-    return [(*of, number, outside.get(of, 0)) for of, number in sorted(counts.items())]
 
 
 def _interpret_run(
