@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import sys
 import urllib.error
 import urllib.request
 import zlib
@@ -13,6 +14,11 @@ import grpc
 import otlp_requests as make
 import pytest
 from fix_collector import Served
+
+if sys.version_info >= (3, 14):
+    from compression import zstd
+else:
+    from backports import zstd
 
 EXPORT = "/opentelemetry.proto.collector.trace.v1.TraceService/Export"
 LIMIT = 64 << 20
@@ -25,6 +31,8 @@ def bombs() -> dict[str, tuple[str, bytes]]:
         "gzip": ("gzip", zeros),
         "gzip in gzip": ("gzip", gzip.compress(zeros)),
         "many members": ("gzip", gzip.compress(bytes(1 << 20), 9) * 400),
+        "zstd": ("zstd", zstd.compress(bytes(200 << 20))),
+        "many frames": ("zstd", zstd.compress(bytes(1 << 20)) * 400),
         "deflate": ("deflate", zlib.compress(bytes(200 << 20), 9)),
     }
 

@@ -150,7 +150,7 @@ def test_other_types_are_415(station: Station, content_type: str) -> None:
     assert "application/x-protobuf" in status_of(answer, JSON)[1]
 
 
-@pytest.mark.parametrize("encoding", ["zstd", "br", "gzip, gzip"])
+@pytest.mark.parametrize("encoding", ["snappy", "br", "gzip, gzip"])
 def test_other_encodings_are_415(station: Station, encoding: str) -> None:
     answer = station.post("/v1/traces", b"x", encoding=encoding)
     assert answer.status == 415
@@ -195,7 +195,7 @@ def test_json_without_anything_that_is_collected_is_a_warning_and_on_record(
     [
         (b"no gzip at all", "gzip", 400),
         (gzip.compress(bytes(REQUEST_BYTES + 1), mtime=0), "gzip", 413),
-        (b"anything", "zstd", 415),
+        (b"anything", "br", 415),
     ],
     ids=["400", "413", "415"],
 )

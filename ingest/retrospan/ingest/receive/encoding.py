@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, cast
 
 from isal import isal_zlib
 
+from retrospan.ingest.receive.zstd_frames import decompressed_parts
 from retrospan.schemas.errors import BadRequest, PayloadTooLarge, UnsupportedMedia
 
 if TYPE_CHECKING:
@@ -63,7 +64,7 @@ def _encoding(content_encoding: str) -> str:
 def decompress(
     body: bytes, content_encoding: str, *, limit_bytes: int, grown: Callable[[int], None] = lambda size: None
 ) -> bytes:
-    """Undo a Content-Encoding: none, identity, gzip (any number of members) or deflate (zlib's or raw).
+    """Undo a Content-Encoding: none, identity, gzip (any number of members), deflate (zlib's or raw) or zstd.
 
     `grown` is told the size so far, again and again, and may raise to end it.
 
@@ -75,8 +76,12 @@ def decompress(
     encoding = _encoding(content_encoding)
     if encoding in ("", "identity"):
         return body
+    if encoding == "zstd":
+        return _joined(decompressed_parts(body), limit_bytes, grown)
     if encoding not in ("gzip", "x-gzip", "deflate"):
-        raise UnsupportedMedia(f"the content encoding is {encoding[:100]!r}; send gzip, deflate or none")
+        raise UnsupportedMedia(
+            f"the content encoding is {encoding[:100]!r}; send gzip, deflate, zstd or none"
+        )
     if encoding != "deflate":
         return _inflate(body, _GZIP, "gzip", limit_bytes, grown)
     try:
@@ -84,6 +89,26 @@ def decompress(
     except BadRequest:
         # Some senders mean the bare deflate stream, without zlib's header.
         return _inflate(body, _RAW, "deflate", limit_bytes, grown)
+
+
+def _joined(pieces: Iterator[bytes], limit_bytes: int, grown: Callable[[int], None]) -> bytes:
+    """Return what the pieces are together. Raises PayloadTooLarge as soon as that is more than the limit."""
+    parts: list[bytes] = []
+    size = 0
+    for part in pieces:
+        size += len(part)
+        if size > limit_bytes:
+            parts.clear()
+            raise _too_large(limit_bytes)
+        parts.append(part)
+        grown(size)
+    return b"".join(parts)
+
+
+def _too_large(limit_bytes: int) -> PayloadTooLarge:
+    return PayloadTooLarge(
+        f"the request is larger than {limit_bytes} bytes once decompressed", limit_bytes=limit_bytes
+    )
 
 
 def _inflate(body: bytes, window: int, name: str, limit_bytes: int, grown: Callable[[int], None]) -> bytes:
@@ -109,9 +134,7 @@ def _inflate(body: bytes, window: int, name: str, limit_bytes: int, grown: Calla
             grown(limit_bytes - room)
         if room < 0:
             parts.clear()  # the error's traceback would keep them for as long as somebody has the error
-            raise PayloadTooLarge(
-                f"the request is larger than {limit_bytes} bytes once decompressed", limit_bytes=limit_bytes
-            )
+            raise _too_large(limit_bytes)
         if window != _GZIP or at >= end:
             break
     return b"".join(parts)
