@@ -224,6 +224,8 @@ OF_ALL = (
     "SELECT value FROM `system` . `events`",
     "WITH (SELECT count() FROM system.metrics) AS m SELECT m",
     "SELECT data_compressed_bytes FROM system.data_skipping_indices",
+    "SELECT max(_part_offset), max(_block_number) FROM raw_spans",
+    "SELECT count() FROM raw_spans WHERE `_part` = 'all_1_1_0'",
     "EXPLAIN ESTIMATE SELECT count() FROM retrospan.raw_spans",
     "EXPLAIN indexes = 1 SELECT count() FROM raw_spans",
     "EXPLAIN SELECT count() FROM raw_spans",
@@ -236,6 +238,9 @@ def test_a_tenant_among_several_sees_no_number_of_all(shared: int) -> None:
         assert (status, headers["x-clickhouse-exception-code"]) == (403, "497"), (query, said)
         assert "the right metrics" in said
         assert ask(shared, "/", query.encode(), **WATCHER)[0] == 200, query
+    by_name = b"SELECT max({c:Identifier}) FROM raw_spans"
+    assert ask(shared, "/?param_c=_part_offset", by_name, **READER)[0] == 403
+    assert ask(shared, "/?param_c=trace_id", by_name, **READER)[0] == 200
     assert ask(shared, "/?database=system", b"SELECT count() FROM parts", **READER)[0] == 403
     assert ask(shared, "/", b"EXPLAIN SYNTAX SELECT 1", **READER)[0] == 200
     asked = b"SELECT 1 FORMAT JSON SETTINGS output_format_write_statistics = 1"

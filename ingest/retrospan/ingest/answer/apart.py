@@ -5,6 +5,7 @@ The server keeps their rows apart. How much lies where, and how much is read for
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 
 from retrospan.ingest.answer.allowlist import word_set
@@ -15,6 +16,8 @@ from retrospan.schemas.errors import SqlError
 
 #: Sizes of tables, and what the server has done and is doing.
 _OF_ALL = word_set("data_skipping_indices events metrics parts")
+#: Columns of every table that tell where in it a row lies, and so how many lie before.
+_PLACES = re.compile(r"_part|_part_[a-z_]+|_partition_[a-z]+|_block_[a-z]+|_disk_name")
 #: What these print follows from the statement alone; a plan tells what is read for it.
 _OF_STATEMENT = word_set("ast syntax query")
 
@@ -29,6 +32,11 @@ def apart(question: Question) -> Question:
     for database, mark, table in zip(words, words[1:], words[2:], strict=False):
         if database.folded == "system" and mark.is_mark(".") and table.folded in _OF_ALL:
             raise _refusal(f"system.{table.folded}")
+    named = [word.folded for word in words if word.kind in ("word", "name")]
+    # A value may be a name: {column:Identifier}.
+    for name in (*named, *question.parameters.values()):
+        if _PLACES.fullmatch(name):
+            raise _refusal(name)
     if words and words[0].is_word("explain") and not (len(words) > 1 and words[1].is_word(*_OF_STATEMENT)):
         raise _refusal("EXPLAIN of how a statement is executed")
     return replace(question, settings={**question.settings, "output_format_write_statistics": 0})
