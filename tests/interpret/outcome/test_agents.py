@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from itertools import permutations
 from typing import Any
 
@@ -84,6 +85,35 @@ def test_an_agent_that_works_inside_a_tool_was_called_by_who_asked_for_it() -> N
             ("lead", None, None, (1, 6), (2, 1, 0), 20),
             ("researcher", "lead", 1, (3, 5), (2, 1, 1), None),
         ]
+
+
+@pytest.mark.parametrize("named", ["subagent_type", "acme.subagent.name", "gen_ai.tool.call.arguments"])
+@pytest.mark.parametrize("lead", ["lead", None])
+def test_what_is_done_below_a_tool_that_names_an_agent_is_done_by_that_one(
+    named: str, lead: str | None
+) -> None:
+    said = '{"subagent_type": "researcher"}' if named.endswith("arguments") else "researcher"
+    asking = tool("ask", "c1", 3, 1)
+    asking = replace(asking, attributes={**asking.attributes, named: said})
+    spans = [
+        agent(lead, 1),
+        chat(2, 1, [("c1", "ask")]),
+        asking,
+        chat(4, 3, [("c2", "search")]),
+        tool("search", "c2", 5, 3),
+        chat(6, 1),
+    ]
+    own = [("lead", None, None, (1, 5), (2, 1, 0), 20)] if lead else []
+    assert agents_of(spans)[: len(own)] == own
+    name, parent, asked_by, _, counted, tokens = agents_of(spans)[-1]
+    assert (name, parent, asked_by, counted, tokens) == (
+        "researcher",
+        lead,
+        1 if lead else None,
+        (1, 1, 0),
+        10,
+    )
+    assert rows_of_spans(spans)[0].runs[0].agent_name == lead
 
 
 def test_an_agent_inside_another_without_a_tool_has_a_parent_that_nobody_asked() -> None:

@@ -135,7 +135,9 @@ class _Agents:
 
     def _asked_by(self, span: NormalizedSpan, name: str, above: NormalizedSpan | None) -> int | None:
         """Return the model call that asked for the tool in which an agent worked, between it and the agent above."""
-        at = span if span.operation == "agent" else self._around.get(span)
+        around = span if span.operation == "agent" else self._around.get(span)
+        has_own = around is not None and around.agent_name == name
+        at = around if has_own else span
         while at is not None and at.agent_name == name:
             tool = self._tool_around.get(at)
             if tool is None or (above is not None and self._depth(tool) < self._depth(above)):

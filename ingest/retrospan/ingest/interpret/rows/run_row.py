@@ -115,13 +115,14 @@ class _Times:
 
 
 def _agent_of(run: InterpretedRun, top: str | None) -> str | None:
-    """Return the agent of the run: the outermost that was invoked, else the root's, else that of its first call."""
+    """Return the agent of the run: the outermost that was invoked, else the root's, else that of its first call, if that was
+    not made below a tool."""
     agents = [span for span in run.tree.spans if span.operation == "agent" and span.agent_name]
-    return (
-        min(agents, key=run.tree.depth).agent_name
-        if agents
-        else top or next((call.span.agent_name for call in run.calls.models if call.span.agent_name), None)
-    )
+    if agents or top:
+        return min(agents, key=run.tree.depth).agent_name if agents else top
+    call = next((call.span for call in run.calls.models if call.span.agent_name), None)
+    below = run.tree.nearest(lambda span: span.operation == "tool") if call else {}
+    return call.agent_name if call and call not in below else None
 
 
 def _joins(run_id: str, spans: Sequence[Span]) -> dict[str, str]:

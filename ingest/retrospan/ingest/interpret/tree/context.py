@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import replace
 
+from retrospan.ingest.interpret.normalize.normalized_span import NormalizedSpan
 from retrospan.ingest.interpret.tree.tree import Tree
 
 #: What the spans of all agents are called: the name of none.
@@ -12,6 +13,8 @@ _ANY_AGENT = re.compile(
     r"(?i:(?:[^a-z]|agents?|assistant|call|chain|executor|generate|graph|interaction|invoke|run|session|step|stream|task"
     r"|text|turn|unknown|workflow)*)|[A-Z]\w*Agent(?:Executor)?|.*[./(\[].*"
 )
+#: How the span of a tool, or what that was given, names the agent below the tool.
+_SUBAGENT = re.compile(r"(?:^|\.)sub_?agent(?:[._]?(?:name|type))?$", re.IGNORECASE)
 
 
 def inherit(tree: Tree) -> None:
@@ -19,10 +22,12 @@ def inherit(tree: Tree) -> None:
     _mark_nodes(tree)
     _name_agents(tree)
     conversation = next((r.conversation for r in tree.spans if r.conversation), None)
-    named = tree.nearest(lambda span: bool(span.agent_name))
-    for span in tree.spans:
-        if span.agent_name is None and span in named:
-            span.agent_name = named[span].agent_name
+    below = {span: name for span in tree.spans if span.operation == "tool" and (name := _subagent(span))}
+    named = tree.nearest(lambda span: bool(span.agent_name) or span in below)
+    for span in [span for span in tree.spans if span.agent_name is None and span in named]:
+        around = named[span]
+        is_same = span.operation == "tool" and span.tool_call_id == around.tool_call_id is not None
+        span.agent_name = below[around] if around in below and not is_same else around.agent_name
     for span in tree.top_down():
         # What is above the parent, the parent has by now.
         parent = tree.parent(span)
@@ -32,6 +37,17 @@ def inherit(tree: Tree) -> None:
         if span.node is None:
             node = parent.node if parent else None
             span.node = replace(node) if node else None
+
+
+def _subagent(span: NormalizedSpan) -> str | None:
+    """Return the agent that works below a tool, as its attributes or its arguments name it."""
+    arguments = span.arguments if isinstance(span.arguments, dict) else {}
+    said = (
+        value
+        for key, value in (*span.sent.attributes.items(), *arguments.items())
+        if isinstance(value, str) and value and _SUBAGENT.search(key)
+    )
+    return next(said, None)
 
 
 def _mark_nodes(tree: Tree) -> None:
