@@ -7,6 +7,7 @@ import re
 from retrospan.ingest.interpret.messages.messages import read_message
 from retrospan.ingest.interpret.messages.result_envelopes import NOTHING, said_in
 from retrospan.ingest.interpret.messages.tool_results import UNPRINTED, response_of
+from retrospan.ingest.interpret.normalize.given_calls import arguments_in, said_behind_fate
 from retrospan.ingest.interpret.normalize.named_executions import tool_named
 from retrospan.ingest.interpret.normalize.normalized_span import NormalizedSpan
 from retrospan.ingest.interpret.normalize.told_executions import open_execution
@@ -49,6 +50,9 @@ _RETURNED = ("output", "result", "return")
 #: Under which names else a program keeps the whole list or object that its tool returned.
 _HOLDING = ("data", "content", "value", "response", "payload", "body")
 
+#: What stands where an id should be and none is known.
+_NO_ID = ("default", "none", "null", "unknown", "None")
+
 #: What a function response of Gemini has.
 _FUNCTION_RESPONSE = {"id", "name", "response"}
 
@@ -65,6 +69,8 @@ def read_tool(places: SpanFields, span: NormalizedSpan, problems: ParseIssues) -
     span.tool_call_id = places.text(*names.call_ids) or next(
         (plain for said in places.said(CALL_ID) if isinstance(said, str) and (plain := said.strip('"'))), None
     )
+    if span.tool_call_id in _NO_ID:
+        span.tool_call_id = None
     given: object = None
     arguments = _whole_or_by_leaves(places, names.arguments, INPUT)
     if arguments is None:
@@ -75,7 +81,7 @@ def read_tool(places: SpanFields, span: NormalizedSpan, problems: ParseIssues) -
         if isinstance(read, Unreadable):
             problems.add(sent.span_id, "arguments", arguments, read.reason)
         else:
-            span.arguments, span.has_arguments = read, True
+            span.arguments, span.has_arguments = arguments_in(read, span.tool_name), True
             _open_call(span)
     read_result(places, span)
     if is_call(given):
@@ -179,6 +185,12 @@ def read_result(places: SpanFields, span: NormalizedSpan) -> None:
         span.result, span.has_result = response_of(_in_message(_unprinted(places.read(result)))), True
         if isinstance(span.result, dict) and span.result.keys() in _WRAPPED:
             span.result = next(iter(span.result.values()))
+        behind = said_behind_fate(span.result)
+        if behind is not None:
+            went_well, span.result = behind
+            span.failed = span.failed or not went_well
+            if span.failed and span.error_message is None and isinstance(span.result, str):
+                span.error_message = span.result
         _open_forms(span)
         open_execution(span)
         open_tool_message(span)
