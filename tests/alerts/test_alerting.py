@@ -203,6 +203,30 @@ def test_what_was_begun_and_not_ended_is_told_again_under_the_same_id(scene: Sce
     assert len({message.alert_id for _, message in scene.told}) == 1
 
 
+def test_a_clock_that_was_ahead_silences_nobody_when_it_is_set_right(scene: Scene) -> None:
+    scene.start(rule())
+    scene.wait(30 * 86_400)
+    assert scene.run() == [("one", 1)]
+    scene.wait(-30 * 86_400)
+    assert scene.run() == [("one", 1)], "what was decided in a month from now says nothing of today"
+    scene.wait(60)
+    assert scene.run() == [], "within the cooldown"
+    # Within the cooldown nobody is told again, whichever way the clock is set.
+    scene.wait(-300)
+    assert scene.run() == []
+    scene.wait(300 + 600)
+    assert scene.run() == [("one", 1)]
+
+
+def test_an_attempt_that_is_due_does_not_wait_for_a_clock_that_was_set_back(scene: Scene) -> None:
+    scene.answers["one"] = Attempt("refused", "it answered 500")
+    scene.start(replace(rule(), cooldown=86_400.0))
+    assert scene.run() == [("one", 1)]
+    scene.wait(-3600)
+    scene.answers["one"] = Attempt("sent")
+    assert scene.run() == [("one", 2)]
+
+
 @pytest.mark.long
 def test_a_target_that_fails_is_tried_less_and_less_often_and_given_up(scene: Scene) -> None:
     scene.answers["one"] = Attempt("refused", "it answered 500")

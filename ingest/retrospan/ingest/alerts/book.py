@@ -7,13 +7,14 @@ attempt.
 from __future__ import annotations
 
 import secrets
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import closing
 from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
 from retrospan.ingest.alerts.sql import load
 from retrospan.ingest.warehouse.warehouse import Warehouse
+from retrospan.schemas.store import Parameters
 from retrospan.schemas.typed_rows import typed_rows
 
 Event = Literal["decided", "begun", "refused", "sent", "given_up"]
@@ -86,10 +87,11 @@ class AlertBook:
         """Note what became of telling a target."""
         self._write(decision, (target,), event, reason, self._clock())
 
-    def last_decisions(self) -> dict[str, int]:
-        """Return when each rule was last decided to tell."""
+    def last_decisions(self, before: Mapping[str, int]) -> dict[str, int]:
+        """Return when each of these rules was last decided to tell, before its time."""
+        asked: Parameters = {"rules": [*before], "before": [*before.values()]}
         with closing(self._warehouse.connect()) as store:
-            return dict(typed_rows(store, tuple[str, int], load("read_last_decisions")))
+            return dict(typed_rows(store, tuple[str, int], load("read_last_decisions"), asked))
 
     def pending(self, since: int) -> list[Pending]:
         """Return what was decided since a time and is still to be told, oldest first."""

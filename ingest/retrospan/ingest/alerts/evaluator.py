@@ -111,7 +111,9 @@ class Evaluator(Service):
         return evaluated
 
     def _decide(self, fired: list[tuple[AlertRule, Evaluated]]) -> None:
-        decided = self._book.last_decisions()
+        # What was decided further ahead than a cooldown was decided by a clock that was wrong: it must silence nobody.
+        before = {rule.name: evaluated.at + round(rule.cooldown * 1000) for rule, evaluated in fired}
+        decided = self._book.last_decisions(before)
         for rule, evaluated in fired:
             last = decided.get(rule.name)
             if last is not None and evaluated.at - last < rule.cooldown * 1000:

@@ -60,7 +60,7 @@ class Sender(Service):
         self._clock = clock
         self._first_pause = first_pause
         self._known_decisions = -1
-        self._due_at = 0
+        self._due_at = self._looked_at = 0
         self.complaints: dict[str, str] = {}
         """Why the last attempt failed, by target, as long as none went well since."""
 
@@ -71,8 +71,11 @@ class Sender(Service):
             self._known_decisions = -1
             return
         # What is in the table changes by this process alone: while nothing is due, it is not asked.
-        if self._clock() < self._due_at and self._known_decisions == self._counters.decisions:
+        # A clock that was set back is asked anew: what was due by the old one may wait for hours.
+        now = self._clock()
+        if self._looked_at <= now < self._due_at and self._known_decisions == self._counters.decisions:
             return
+        self._looked_at = now
         decisions = self._counters.decisions
         pending = self._book.pending(self._clock() - round(_LOOK_BACK_SECONDS * 1000))
         self._counters.pending = len(pending)
@@ -88,7 +91,7 @@ class Sender(Service):
         self._due_at = min((self._due(each) for each in left), default=_NEVER)
 
     def _due(self, pending: Pending) -> int:
-        if not pending.begun:
+        if not pending.begun or pending.tried_at > self._clock():
             return 0
         return pending.tried_at + round(1000 * self.pause_after(pending.begun))
 
