@@ -16,9 +16,9 @@ import pytest
 from alerts.targets import answer, listening
 from certificates import make_certificates
 
-from retrospan.ingest.alerts.attempt import Attempt, Message
+from retrospan.ingest.alerts.attempt import Attempt, Deadline, Message
 from retrospan.ingest.alerts.deliverer import Deliverer
-from retrospan.ingest.alerts.public_address import fault_of
+from retrospan.ingest.alerts.public_address import ForbiddenAddress, address_of, fault_of
 from retrospan.ingest.alerts.rules import AlertRules, Target, Webhook
 
 SECRET = b"a secret of thirty-two bytes ..."
@@ -161,18 +161,34 @@ def test_nothing_goes_to_a_private_address_unless_that_is_allowed(secret: Path) 
     "address",
     ["127.0.0.1", "10.1.2.3", "192.168.1.1", "100.64.0.1", "169.254.169.254", "0.0.0.0", "224.0.0.1", "::1",
      "::ffff:127.0.0.1", "fe80::1%eth0", "fd00::1", "64:ff9b::7f00:1", "2002:7f00:1::", "ff02::1",
-     "2001:0:4136:e378:8000:63bf:80ff:fffe"],
+     "2001:0:4136:e378:8000:63bf:80ff:fffe", "fec0::1", "::127.0.0.1", "::ffff:0:127.0.0.1", "64:ff9b:1::7f00:1", "4000::1"],
 )  # fmt: skip
 def test_what_is_not_public(address: str) -> None:
     assert fault_of(address, allow_private=False)
 
 
-@pytest.mark.parametrize("address", ["93.184.216.34", "2606:2800:220:1:248:1893:25c8:1946"])
+@pytest.mark.parametrize(
+    "host", ["2130706433", "0x7f000001", "0x7f.1", "0177.0.0.1", "127.1", "localhost.", "LOCALHOST", "::ffff:7f00:1"]
+)  # fmt: skip
+def test_no_way_to_write_this_machine_leads_to_it(host: str) -> None:
+    try:
+        address_of(host, 443, allow_private=False, deadline=Deadline(5.0))
+    except (ForbiddenAddress, OSError):
+        return
+    raise AssertionError(host)
+
+
+@pytest.mark.parametrize(
+    "address", ["93.184.216.34", "2606:2800:220:1:248:1893:25c8:1946", "::ffff:93.184.216.34"]
+)
 def test_what_is_public(address: str) -> None:
     assert fault_of(address, allow_private=False) == ""
 
 
-@pytest.mark.parametrize("address", ["169.254.169.254", "::ffff:169.254.169.254", "64:ff9b::a9fe:a9fe"])
+@pytest.mark.parametrize(
+    "address",
+    ["169.254.169.254", "::ffff:169.254.169.254", "64:ff9b::a9fe:a9fe", "fd00:ec2::254", "168.63.129.16"],
+)
 def test_where_a_cloud_tells_secrets_is_never_allowed(address: str) -> None:
     assert fault_of(address, allow_private=True)
 

@@ -14,6 +14,15 @@ from retrospan.ingest.alerts.attempt import Deadline
 
 _Address = ipaddress.IPv4Address | ipaddress.IPv6Address
 _NAT64 = ipaddress.ip_network("64:ff9b::/96")
+#: All that was ever given out of IPv6. Beyond it lie site-local addresses, translated ones, and what is reserved, of which
+#: Python takes some for global.
+_UNICAST = ipaddress.ip_network("2000::/3")
+#: Where clouds hand out a machine's credentials elsewhere than at link-local addresses: AWS and Google over IPv6, Alibaba,
+#: Oracle, and Azure, whose address looks like any other.
+_CREDENTIALS = frozenset(
+    ipaddress.ip_address(each)
+    for each in ("fd00:ec2::254", "fd20:ce::254", "100.100.100.200", "192.0.0.192", "168.63.129.16")
+)
 
 
 class ForbiddenAddress(Exception):
@@ -37,16 +46,26 @@ def address_of(host: str, port: int, *, allow_private: bool, deadline: Deadline)
 def fault_of(text: str, *, allow_private: bool) -> str:
     """Return why nothing may be sent to an address; '' if it may.
 
-    Link-local ones are never allowed: at 169.254.169.254 clouds hand out a machine's credentials.
+    Those at which clouds hand out a machine's credentials are never allowed: link-local ones, as 169.254.169.254, and few
+    others.
     """
     address: _Address = ipaddress.ip_address(text.partition("%")[0])
     inner = _within(address)
     for each in (address, inner) if inner is not None else (address,):
         if each.is_link_local or each.is_multicast or each.is_unspecified:
             return "which is a link-local address, or the address of no single machine"
-        if not allow_private and not each.is_global:
+        if each in _CREDENTIALS:
+            return "at which a cloud hands out credentials"
+        if not allow_private and not _is_public(each):
             return "which is not a public address; if alerts may be sent there, set allow_private = true"
     return ""
+
+
+def _is_public(address: _Address) -> bool:
+    if isinstance(address, ipaddress.IPv4Address):
+        return address.is_global and not address.is_reserved
+    # Of the others the address within is looked at as well.
+    return address.is_global and (address in _UNICAST or address in _NAT64 or address.ipv4_mapped is not None)
 
 
 def _within(address: _Address) -> _Address | None:
