@@ -214,6 +214,7 @@ def test_a_change_of_the_tokens_counts_without_a_restart(guarded: Guarded) -> No
     guarded.tokens.write_text(entry(UNKNOWN, name="newcomer"))
     assert [guarded.export(token, body) for token in (WRITER, UNKNOWN)] == ["UNAUTHENTICATED", "OK"]
     guarded.tokens.write_text("[[token]\n")
+    assert '"degraded"' in guarded.ask("/health", port="http")[1]
     assert [guarded.export(token, body) for token in (WRITER, UNKNOWN)] == ["UNAUTHENTICATED", "OK"]
     said = guarded.log.read_text()
     assert said.count("the previous tokens stay in force") == 1 and "tokens in force from" in said

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import socket
 import ssl
+import subprocess
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from functools import cache
 from pathlib import Path
 from urllib.request import urlopen
@@ -21,12 +23,14 @@ from opentelemetry.exporter.otlp.proto.http.trace_exporter import OTLPSpanExport
 from opentelemetry.sdk.trace import TracerProvider
 from opentelemetry.sdk.trace.export import SimpleSpanProcessor, SpanExporter
 
+from retrospan.ingest.access.certificate_end import certificate_end
 from retrospan.ingest.access.tls import grpc_credentials, server_context
 from retrospan.ingest.cli.client.collector_client import CollectorClient
+from retrospan.ingest.doctor.settings import check_tls
 from retrospan.ingest.http.messages import Receive, Response, Scope, Send, send_response, text
 from retrospan.ingest.http.server import HttpServer
 from retrospan.ingest.http.site import Site
-from retrospan.ingest.settings.config import TlsSettings
+from retrospan.ingest.settings.config import Config, TlsSettings
 from retrospan.ingest.settings.setting_values import Address
 from retrospan.queries import connect
 from retrospan.schemas.errors import CollectorUnreachable, ConfigError
@@ -273,3 +277,32 @@ def test_files_that_cannot_be_used_are_named(certificates: Certificates, tmp_pat
             use(tls)
         assert str(named) in str(refused.value)
     assert server_context(TlsSettings()) is None and grpc_credentials(None) is None
+
+
+def test_the_end_of_a_certificate_is_told(certificates: Certificates) -> None:
+    for pair in (certificates.server, certificates.expired):
+        said = subprocess.run(
+            ["openssl", "x509", "-enddate", "-noout", "-in", str(pair.certificate)],
+            check=True,
+            capture_output=True,
+            text=True,
+        ).stdout
+        end = certificate_end(pair.certificate.read_text())
+        assert end == datetime.strptime(said, "notAfter=%b %d %H:%M:%S %Y GMT\n").replace(tzinfo=UTC)
+    for spoilt in (
+        "",
+        "-----BEGIN CERTIFICATE-----\nMAA=\n-----END CERTIFICATE-----",
+        certificates.server.key.read_text(),
+    ):
+        assert certificate_end(spoilt) is None
+
+
+def test_the_doctor_fails_a_certificate_that_has_ended(certificates: Certificates) -> None:
+    results = [
+        check_tls(Config(tls=TlsSettings(certificate=pair.certificate, key=pair.key)))
+        for pair in (certificates.expired, certificates.server)
+    ]
+    assert [found and (found.result, "end" in found.said) for found in results] == [
+        ("failed", True),
+        ("warning", True),  # in two days
+    ]

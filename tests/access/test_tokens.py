@@ -158,6 +158,17 @@ def test_the_gate_refuses_and_says_why(
     assert door.gate.turned_away_at_intake == (right == "write")
 
 
+def test_the_gate_complains_of_a_file_that_is_not_in_force_before_anybody_comes(door: Door) -> None:
+    gate = Gate(TokenFile(door.file, lambda line: None))
+    assert gate.complaint == "" == Gate().complaint
+    door.write("[[token]\n")
+    assert gate.complaint.startswith("the previous tokens stay in force: ")
+    door.file.unlink()
+    assert "cannot read the tokens" in gate.complaint
+    door.write(STANDARD)
+    assert gate.complaint == ""
+
+
 def test_a_token_counts_until_it_expires(door: Door) -> None:
     assert door.gate.admit("Young-1", "write").expires is not None
     late = Gate(TokenFile(door.file, print), now=lambda: NOW.replace(minute=1))

@@ -50,6 +50,7 @@ def test_all_well_is_ok_and_shows_the_facts() -> None:
             "failing",
             "5 rows of raw",
         ),
+        ({"access_complaint": "the certificate ended"}, "degraded", "access: the certificate ended"),
         ({"pending_migrations": 3}, "degraded", "3 migrations are pending"),
     ],
 )

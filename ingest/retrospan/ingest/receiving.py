@@ -10,6 +10,7 @@ import socket
 from collections.abc import Callable
 from contextlib import ExitStack
 
+from retrospan.ingest.access.certificate_end import certificate_end
 from retrospan.ingest.access.gate import Gate
 from retrospan.ingest.access.tls import server_context
 from retrospan.ingest.answer.stand_in import StandIn
@@ -45,7 +46,15 @@ class Receiving:
         self._gate = gate
         self._log_event = log_event
         self._intake = Intake(log, config.limits, redactor)
-        self.observed = CollectorStatus(config, ReceivingParts(log, self._intake, gate, supervisor), loaded)
+        certificate = config.tls.certificate
+        parts = ReceivingParts(
+            log,
+            self._intake,
+            gate,
+            supervisor,
+            certificate_end(certificate.read_text("latin-1")) if certificate is not None else None,
+        )
+        self.observed = CollectorStatus(config, parts, loaded)
         self._probes = Probes(self.observed, gate)
         site = Site(
             config.sql,

@@ -62,6 +62,14 @@ class Gate:
         return self._tokens is not None
 
     @property
+    def complaint(self) -> str:
+        """Why the file of tokens, as it is now, is not in force; '' when it is, or there is none."""
+        if self._tokens is None:
+            return ""
+        self._tokens.current()
+        return self._tokens.fault
+
+    @property
     def counters(self) -> AccessCounters:
         """A copy, consistent in itself."""
         with self._counting:

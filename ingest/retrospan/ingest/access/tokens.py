@@ -12,7 +12,7 @@
     bytes_per_second = "20 MiB"
 
 The file is checked at every request, so a change takes effect with the next one. If it cannot be used, the previous
-tokens stay in force, which is logged once; a file that others could have written cannot be used. Messages never name a
+tokens stay in force, which is logged once, and told by `/health`; a file that others could have written cannot be used. Messages never name a
 value of the file other than a token's name.
 """
 
@@ -98,6 +98,8 @@ class TokenFile:
         """
         self.path = path
         self._log_event = log_event
+        self.fault = ""
+        """Why what the file holds now is not in force; '' when it is."""
         self._reading = threading.Lock()
         self._seen = _state(path)
         self._tokens = read_tokens(path)
@@ -115,8 +117,10 @@ class TokenFile:
         try:
             tokens = read_tokens(self.path)
         except ConfigError as error:
-            self._log_event(f"the previous tokens stay in force: {error}")
+            self.fault = f"the previous tokens stay in force: {error}"
+            self._log_event(self.fault)
         else:
+            self.fault = ""
             self._tokens = tokens
             self._log_event(f"tokens in force from {self.path}: {len(tokens.entries)}")
         # The state from before the reading: a change during it is seen by the next look.

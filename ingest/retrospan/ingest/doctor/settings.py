@@ -10,6 +10,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from urllib.parse import urlsplit
 
+from retrospan.ingest.access.certificate_end import certificate_end
 from retrospan.ingest.access.tls import server_context
 from retrospan.ingest.access.tokens import read_tokens
 from retrospan.ingest.doctor.finding import Finding, failed, ok, warning
@@ -181,6 +182,14 @@ def check_tls(config: Config) -> Finding | None:
             f"{config.tls.key} can be read by others (mode {readable})",
             f"chmod 600 {config.tls.key}",
         )
+    assert config.tls.certificate is not None, "a key is used with its certificate"
+    now, end = datetime.now(UTC), certificate_end(config.tls.certificate.read_text("latin-1"))
+    if end is not None and end <= now:
+        said = f"{config.tls.certificate} ended on {end:%Y-%m-%d}: clients refuse it"
+        return failed("tls", said, "renew it, and restart the collector")
+    if end is not None and end <= now + SOON:
+        said = f"{config.tls.certificate} ends on {end:%Y-%m-%d}"
+        return warning("tls", said, "renew it, and restart the collector")
     return ok("tls", f"{config.tls.certificate} and its key can be used")
 
 

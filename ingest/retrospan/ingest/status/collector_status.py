@@ -49,6 +49,8 @@ class ReceivingParts:
     intake: Intake
     gate: Gate
     warehouse: Watched
+    certificate_end: datetime | None = None
+    """The last moment of the certificate that the ports show."""
 
 
 class CollectorStatus:
@@ -91,6 +93,7 @@ class CollectorStatus:
         warehouse = self._parts.warehouse
         return Facts(
             **asdict(told),
+            access_complaint="; ".join(filter(None, (self._parts.gate.complaint, self._ended()))),
             release=release(),
             data=str(self._config.data.absolute()),
             now=datetime.now(UTC).isoformat(),
@@ -130,6 +133,15 @@ class CollectorStatus:
             "access": self._parts.gate.counters,
             **{part: SimpleNamespace(**numbers) for part, numbers in told.get("records", {}).items()},
         }
+
+    def _ended(self) -> str:
+        end = self._parts.certificate_end
+        if end is None or end > datetime.now(UTC):
+            return ""
+        return (
+            f"the certificate ended on {end:%Y-%m-%d at %H:%M} UTC, and clients refuse it: put a new one in its place, and "
+            "restart the collector"
+        )
 
     def _told(self, fresh: Arguments | None) -> WarehouseFacts:
         told = fresh if fresh is not None else self._parts.warehouse.report

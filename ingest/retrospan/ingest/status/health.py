@@ -58,6 +58,7 @@ class Facts(WarehouseFacts):
     why it answers nothing just now, '' when it answers; `warehouse_last_end` why it ended in the last ten minutes.
     """
 
+    access_complaint: str = ""
     release: str = ""
     data: str = ""
     now: str = ""
@@ -159,6 +160,8 @@ def concerns(facts: Facts) -> list[str]:
             f"{facts.interpretation_broken:,} times since startup a run could not be interpreted: "
             "the view interpretation_problems says why"
         )
+    if facts.access_complaint:
+        found.append(f"access: {facts.access_complaint}")
     if facts.alerts_complaint:
         found.append(f"alerts: {facts.alerts_complaint}")
     if facts.quarantine:
