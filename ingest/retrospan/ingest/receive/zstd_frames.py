@@ -16,7 +16,7 @@ if sys.version_info >= (3, 14):
 else:
     from backports import zstd
 
-_OPTIONS = {zstd.DecompressionParameter.window_log_max: 23}
+_OPTIONS: dict[int, int] = {zstd.DecompressionParameter.window_log_max: 23}
 #: As of gzip's members.
 _MOST_FRAMES = 4096
 _PIECE = 1 << 18
