@@ -55,15 +55,26 @@ COMPOSERS = {
 #: Which folder of `retrospan.ingest` imports which. A new arrow is a decision, and stands here first; none leads back.
 FOLDERS = {
     "access": set[str](),
-    "alerts": {"alerts/sql", "answer", "http", "status", "warehouse"},
+    "alerts": {"alerts/sql", "answer", "answer/guard", "http", "status", "warehouse"},
     "alerts/sql": set[str](),
-    "answer": {"access", "answer/computed", "answer/encodings", "http", "status", "warehouse"},
+    "answer": {
+        "access",
+        "answer/computed",
+        "answer/encodings",
+        "answer/guard",
+        "answer/rewriting",
+        "http",
+        "status",
+        "warehouse",
+    },
     "answer/computed": {"answer/computed/sql"},
     "answer/computed/sql": set[str](),
     "answer/encodings": {"http", "receive"},
+    "answer/guard": {"warehouse"},
     "answer/jaeger": {"access", "answer", "answer/jaeger/sql", "http", "load"},
     "answer/jaeger/sql": set[str](),
-    "bundle": {"answer", "warehouse"},
+    "answer/rewriting": {"answer/guard"},
+    "bundle": {"answer/guard", "warehouse"},
     "cli": {"cli/terminal"},
     "cli/client": {"cli/terminal"},
     "cli/commands": {
@@ -281,7 +292,7 @@ FOLDERS = {
     "rules": {"prices"},
     "status": {"access", "http", "interpret/service", "load", "log", "receive", "warehouse"},
     "verify": {
-        "answer",
+        "answer/guard",
         "interpret",
         "interpret/rows",
         "interpret/service",

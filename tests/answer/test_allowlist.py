@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from retrospan.ingest.answer.allowlist import SYSTEM_TABLES, TABLE_FUNCTIONS, Allowlist, harmless
-from retrospan.ingest.answer.guard import Guard
+from retrospan.ingest.answer.guard.allowlist import SYSTEM_TABLES, TABLE_FUNCTIONS, Allowlist, harmless
+from retrospan.ingest.answer.guard.guard import Guard
 from retrospan.ingest.warehouse.embedded import EmbeddedStore, EmbeddedWarehouse
 from retrospan.schemas.errors import SqlError
 

@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from retrospan.ingest.answer.allowlist import Allowlist
-from retrospan.ingest.answer.guard import Guard
-from retrospan.ingest.answer.lexer import tokens
+from retrospan.ingest.answer.guard.allowlist import Allowlist
+from retrospan.ingest.answer.guard.guard import Guard
+from retrospan.ingest.answer.guard.lexer import tokens
 from retrospan.schemas.errors import SqlError
 
 GUARD = Guard(

@@ -6,7 +6,7 @@ from itertools import pairwise
 
 import pytest
 
-from retrospan.ingest.answer.guard import CheckedStatement
+from retrospan.ingest.answer.guard.guard import CheckedStatement
 from retrospan.ingest.answer.known_statements import Key, KnownStatements, Reading
 from retrospan.ingest.answer.questions import Question, Understanding
 from retrospan.ingest.http.messages import Request

@@ -10,7 +10,7 @@ import pytest
 from answer.conftest import LIMITS, started
 from clickhouse_connect.driver.client import Client
 
-from retrospan.ingest.answer.long_lists import LONG_LIST, reading
+from retrospan.ingest.answer.rewriting.long_lists import LONG_LIST, reading
 from retrospan.ingest.warehouse.embedded import EmbeddedWarehouse
 
 SPANS = 9_000  # of 5 KB: more than is in a part of one file

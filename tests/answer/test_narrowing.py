@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from retrospan.ingest.answer.narrowing import narrowed
+from retrospan.ingest.answer.rewriting.narrowing import narrowed
 from retrospan.ingest.cli.client.questions import statement
 
 KEY = "arrayMap((k, v) -> sipHash64(k, substring(v, 1, 200)), attributes.key, attributes.value)"

@@ -8,7 +8,7 @@ import clickhouse_connect
 import pytest
 from answer.conftest import Port
 
-from retrospan.ingest.answer.databases import qualified
+from retrospan.ingest.answer.rewriting.databases import qualified
 from retrospan.ingest.answer.sessions import MOST_SESSIONS, Sessions
 from retrospan.ingest.http.messages import Request
 from retrospan.schemas.errors import SqlError

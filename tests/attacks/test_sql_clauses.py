@@ -9,9 +9,9 @@ from collections.abc import Iterator
 
 import pytest
 
-from retrospan.ingest.answer.allowlist import ENDLESS_FUNCTIONS, Allowlist, word_set
-from retrospan.ingest.answer.guard import Guard
-from retrospan.ingest.answer.inlining import inlined, own_functions
+from retrospan.ingest.answer.guard.allowlist import ENDLESS_FUNCTIONS, Allowlist, word_set
+from retrospan.ingest.answer.guard.guard import Guard
+from retrospan.ingest.answer.rewriting.inlining import inlined, own_functions
 from retrospan.ingest.warehouse.embedded import EmbeddedWarehouse
 from retrospan.queries import catalogue
 from retrospan.schemas.errors import SqlError

@@ -15,8 +15,8 @@ from fix_collector import Served
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from retrospan.ingest.answer.inlining import LONGEST_TEXT, inlined
-from retrospan.ingest.answer.lexer import tokens
+from retrospan.ingest.answer.guard.lexer import tokens
+from retrospan.ingest.answer.rewriting.inlining import LONGEST_TEXT, inlined
 from retrospan.queries import catalogue
 from retrospan.queries.catalogue import Parameter, View
 

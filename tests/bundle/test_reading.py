@@ -7,7 +7,7 @@ import re
 import pytest
 from story import Story, calls, text
 
-from retrospan.ingest.answer.narrowing import narrowed
+from retrospan.ingest.answer.rewriting.narrowing import narrowed
 from retrospan.ingest.bundle.record import record_of
 from retrospan.ingest.bundle.rows import BundleRows
 from retrospan.ingest.cli.client.questions import statement, with_values

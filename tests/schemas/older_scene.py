@@ -15,7 +15,7 @@ from typing import Any
 
 from fix_recordings import load_recording
 
-from retrospan.ingest.answer.narrowing import narrowed
+from retrospan.ingest.answer.rewriting.narrowing import narrowed
 from retrospan.ingest.interpret.service.interpreter import Interpreter
 from retrospan.ingest.load.landing import insert_records
 from retrospan.ingest.log.record import encode

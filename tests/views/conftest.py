@@ -11,9 +11,9 @@ import pytest
 from story import Ask
 
 from retrospan.ingest.answer.computed.given_rows import COMPUTED, given_rows
-from retrospan.ingest.answer.inlining import inlined, placed
-from retrospan.ingest.answer.narrowing import narrowed
 from retrospan.ingest.answer.questions import reading_less
+from retrospan.ingest.answer.rewriting.inlining import inlined, placed
+from retrospan.ingest.answer.rewriting.narrowing import narrowed
 from retrospan.ingest.warehouse.embedded import EmbeddedStore, EmbeddedWarehouse
 from retrospan.queries.catalogue import install
 

@@ -14,7 +14,7 @@ from story import Story, calls, text
 from retrospan.ingest.answer.computed import lookups
 from retrospan.ingest.answer.computed.given_rows import COMPUTED, given_rows
 from retrospan.ingest.answer.computed.lookups import TooMuch
-from retrospan.ingest.answer.inlining import inlined, placed
+from retrospan.ingest.answer.rewriting.inlining import inlined, placed
 from retrospan.ingest.cli.client.questions import statement
 from retrospan.ingest.warehouse.embedded import EmbeddedStore, EmbeddedWarehouse
 from retrospan.queries import catalogue

@@ -16,7 +16,7 @@ from recordings.kept_rows import RULES, cases
 from spans import rows_of_spans
 
 from retrospan.ingest.answer.computed.given_rows import COMPUTED, given_rows
-from retrospan.ingest.answer.inlining import inlined, placed
+from retrospan.ingest.answer.rewriting.inlining import inlined, placed
 from retrospan.ingest.interpret.rows.lists import Rows
 from retrospan.ingest.interpret.service.dispatch import write_rows
 from retrospan.ingest.warehouse.embedded import EmbeddedStore

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from story import Story, tell, text
 
-from retrospan.ingest.answer.entity_first import entity_first
+from retrospan.ingest.answer.rewriting.entity_first import entity_first
 from retrospan.ingest.warehouse.embedded import EmbeddedStore
 from retrospan.queries import catalogue
 from retrospan.schemas import attributes as names

@@ -9,7 +9,7 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 from story import Story, tell, text
 
-from retrospan.ingest.answer.narrowing import narrowed
+from retrospan.ingest.answer.rewriting.narrowing import narrowed
 from retrospan.ingest.warehouse.embedded import EmbeddedStore, EmbeddedWarehouse
 
 #: To the engine's ILIKE the sign of Kelvin is a k, in some patterns the long s an s; to Python more is more.

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import pytest
 from story import Story, calls, text
 
-from retrospan.ingest.answer.inlining import inlined
+from retrospan.ingest.answer.rewriting.inlining import inlined
 from retrospan.ingest.warehouse.embedded import EmbeddedStore
 from retrospan.queries import catalogue
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from story import Story, calls, text
 
-from retrospan.ingest.answer.lean_views import lean
+from retrospan.ingest.answer.rewriting.lean_views import lean
 from retrospan.ingest.warehouse.embedded import EmbeddedStore
 from retrospan.queries import catalogue
 

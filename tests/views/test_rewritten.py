@@ -17,14 +17,14 @@ import pytest
 from story import Story, calls, text
 from views.test_spans_again import _insert, _row
 
-from retrospan.ingest.answer.allowlist import Allowlist
 from retrospan.ingest.answer.computed import sql as lookups_in_sql
 from retrospan.ingest.answer.computed.given_rows import COMPUTED, given_rows
-from retrospan.ingest.answer.databases import unqualified
-from retrospan.ingest.answer.guard import Guard
-from retrospan.ingest.answer.inlining import inlined, own_functions, placed
-from retrospan.ingest.answer.narrowing import narrowed
+from retrospan.ingest.answer.guard.allowlist import Allowlist
+from retrospan.ingest.answer.guard.guard import Guard
 from retrospan.ingest.answer.questions import reading_less
+from retrospan.ingest.answer.rewriting.databases import unqualified
+from retrospan.ingest.answer.rewriting.inlining import inlined, own_functions, placed
+from retrospan.ingest.answer.rewriting.narrowing import narrowed
 from retrospan.ingest.warehouse.embedded import EmbeddedStore
 from retrospan.ingest.warehouse.tenants import TABLES
 from retrospan.queries import catalogue

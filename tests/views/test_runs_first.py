@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from story import Story, calls, tell, text
 
-from retrospan.ingest.answer.runs_first import runs_first
+from retrospan.ingest.answer.rewriting.runs_first import runs_first
 from retrospan.ingest.warehouse.embedded import EmbeddedStore
 
 

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from story import SECOND, START, Ask
 
-from retrospan.ingest.answer.narrowing import narrowed
+from retrospan.ingest.answer.rewriting.narrowing import narrowed
 from retrospan.ingest.warehouse.embedded import EmbeddedStore
 from retrospan.queries import catalogue
 from retrospan.schemas.engines import choosing_everywhere

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from story import START
 from views.test_spans_again import _DAY, _insert, _row
 
-from retrospan.ingest.answer.narrowing import narrowed
+from retrospan.ingest.answer.rewriting.narrowing import narrowed
 from retrospan.ingest.warehouse.embedded import EmbeddedStore
 
 _DAYS = 4

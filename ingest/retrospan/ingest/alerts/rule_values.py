@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import cast
 from urllib.parse import urlsplit
 
-from retrospan.ingest.answer.lexer import tokens, where
+from retrospan.ingest.answer.guard.lexer import tokens, where
 from retrospan.schemas.errors import SqlError
 
 #: The columns by which rows are in a window, the first that a view has: when something was last heard of it,

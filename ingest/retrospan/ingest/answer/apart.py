@@ -8,8 +8,8 @@ from __future__ import annotations
 import re
 from dataclasses import replace
 
-from retrospan.ingest.answer.allowlist import word_set
-from retrospan.ingest.answer.lexer import tokens
+from retrospan.ingest.answer.guard.allowlist import word_set
+from retrospan.ingest.answer.guard.lexer import tokens
 from retrospan.ingest.answer.questions import Question
 from retrospan.ingest.warehouse.error_codes import ACCESS_DENIED
 from retrospan.schemas.errors import SqlError

@@ -11,8 +11,8 @@ from collections import OrderedDict
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from retrospan.ingest.answer.guard import CheckedStatement
-from retrospan.ingest.answer.inlining import PlacedCall
+from retrospan.ingest.answer.guard.guard import CheckedStatement
+from retrospan.ingest.answer.rewriting.inlining import PlacedCall
 from retrospan.schemas.store import Settings
 
 #: Characters, of what was asked and of what is executed for it. Python takes up to four bytes for each.

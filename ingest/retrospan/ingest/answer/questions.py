@@ -13,23 +13,23 @@ from contextlib import closing
 from dataclasses import dataclass, replace
 
 from retrospan.ingest.answer import native
-from retrospan.ingest.answer.allowlist import DATABASE, LOWERED, Allowlist, harmless
-from retrospan.ingest.answer.clauses import check_value
 from retrospan.ingest.answer.computed.given_rows import COMPUTED, given_rows
 from retrospan.ingest.answer.computed.lookups import TooMuch
-from retrospan.ingest.answer.databases import qualified, unqualified
-from retrospan.ingest.answer.entity_first import entity_first
 from retrospan.ingest.answer.formats import checked_format
-from retrospan.ingest.answer.guard import UNKNOWN_PARAMETER, CheckedStatement, Guard
-from retrospan.ingest.answer.inlining import PlacedCall, inlined, own_functions, placed
+from retrospan.ingest.answer.guard.allowlist import DATABASE, LOWERED, Allowlist, harmless
+from retrospan.ingest.answer.guard.clauses import check_value
+from retrospan.ingest.answer.guard.guard import UNKNOWN_PARAMETER, CheckedStatement, Guard
+from retrospan.ingest.answer.guard.lexer import SYNTAX_ERROR
 from retrospan.ingest.answer.known_statements import KnownStatements, Reading
-from retrospan.ingest.answer.lean_views import lean
-from retrospan.ingest.answer.lexer import SYNTAX_ERROR
-from retrospan.ingest.answer.listing import listed, require_parameters
-from retrospan.ingest.answer.long_lists import LONG_LIST, reading
-from retrospan.ingest.answer.narrowing import depends_on_values, narrowed
 from retrospan.ingest.answer.readers import HELPFUL, READERS, bounded, bounds
-from retrospan.ingest.answer.runs_first import runs_first
+from retrospan.ingest.answer.rewriting.databases import qualified, unqualified
+from retrospan.ingest.answer.rewriting.entity_first import entity_first
+from retrospan.ingest.answer.rewriting.inlining import PlacedCall, inlined, own_functions, placed
+from retrospan.ingest.answer.rewriting.lean_views import lean
+from retrospan.ingest.answer.rewriting.listing import listed, require_parameters
+from retrospan.ingest.answer.rewriting.long_lists import LONG_LIST, reading
+from retrospan.ingest.answer.rewriting.narrowing import depends_on_values, narrowed
+from retrospan.ingest.answer.rewriting.runs_first import runs_first
 from retrospan.ingest.http.messages import Request
 from retrospan.ingest.settings.config import Limits
 from retrospan.ingest.warehouse.warehouse import Warehouse

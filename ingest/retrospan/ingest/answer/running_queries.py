@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 from retrospan.ingest.access.tokens import Grant
-from retrospan.ingest.answer.lexer import tokens, written
+from retrospan.ingest.answer.guard.lexer import tokens, written
 from retrospan.ingest.answer.running import RunningQuery
 from retrospan.ingest.http.messages import Request
 from retrospan.ingest.warehouse.error_codes import ACCESS_DENIED

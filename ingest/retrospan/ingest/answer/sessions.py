@@ -10,10 +10,10 @@ import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 
-from retrospan.ingest.answer.allowlist import OPEN_DATABASES, settable
-from retrospan.ingest.answer.clauses import UNKNOWN_SETTING, check_value
-from retrospan.ingest.answer.guard import READONLY, UNKNOWN_DATABASE
-from retrospan.ingest.answer.lexer import SYNTAX_ERROR, Token, tokens
+from retrospan.ingest.answer.guard.allowlist import OPEN_DATABASES, settable
+from retrospan.ingest.answer.guard.clauses import UNKNOWN_SETTING, check_value
+from retrospan.ingest.answer.guard.guard import READONLY, UNKNOWN_DATABASE
+from retrospan.ingest.answer.guard.lexer import SYNTAX_ERROR, Token, tokens
 from retrospan.ingest.http.messages import Request
 from retrospan.schemas.errors import SqlError
 

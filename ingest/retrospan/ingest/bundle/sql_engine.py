@@ -18,8 +18,8 @@ from contextlib import closing
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from retrospan.ingest.answer.allowlist import Allowlist
-from retrospan.ingest.answer.guard import Guard
+from retrospan.ingest.answer.guard.allowlist import Allowlist
+from retrospan.ingest.answer.guard.guard import Guard
 from retrospan.ingest.warehouse.embedded import EmbeddedWarehouse
 from retrospan.schemas.errors import MissingExtra, RetrospanError, SqlError
 from retrospan.schemas.store import Store

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from retrospan.ingest.answer.lexer import Token, tokens
+from retrospan.ingest.answer.guard.lexer import Token, tokens
 from retrospan.ingest.verify.report import VerifiedPart
 from retrospan.ingest.verify.scratch import SCRATCH
 from retrospan.ingest.verify.sql import load

@@ -12,8 +12,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import cache
 
-from retrospan.ingest.answer.allowlist import DATABASE, word_set
-from retrospan.ingest.answer.lexer import Token, tokens
+from retrospan.ingest.answer.guard.allowlist import DATABASE, word_set
+from retrospan.ingest.answer.guard.lexer import Token, tokens
 from retrospan.queries import catalogue
 
 _VIEW = "spans"

@@ -15,8 +15,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 
-from retrospan.ingest.answer.inlining import is_alias, shortened
-from retrospan.ingest.answer.lexer import Token, tokens, written
+from retrospan.ingest.answer.guard.lexer import Token, tokens, written
+from retrospan.ingest.answer.rewriting.inlining import is_alias, shortened
 from retrospan.queries import catalogue
 
 #: As what the views join the values of a run.

@@ -9,8 +9,8 @@ Only plain columns of one view are understood, one of them large; any other stat
 
 from __future__ import annotations
 
-from retrospan.ingest.answer.allowlist import word_set
-from retrospan.ingest.answer.first_rows import PAYLOAD, are_columns, keys_first, parts
+from retrospan.ingest.answer.guard.allowlist import word_set
+from retrospan.ingest.answer.rewriting.first_rows import PAYLOAD, are_columns, keys_first, parts
 from retrospan.schemas.store import Settings
 
 #: Of a piece, so many bytes are of its largest column. Each has to pass through the view: in pieces of 512 KiB the

@@ -10,8 +10,8 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from retrospan.ingest.answer.allowlist import IN_SUBQUERIES, OF_WRITING, settable, word_set
-from retrospan.ingest.answer.lexer import Token, where
+from retrospan.ingest.answer.guard.allowlist import IN_SUBQUERIES, OF_WRITING, settable, word_set
+from retrospan.ingest.answer.guard.lexer import Token, where
 from retrospan.schemas.errors import SqlError
 
 UNKNOWN_SETTING = 115

@@ -9,8 +9,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping, Sequence
 
-from retrospan.ingest.answer.allowlist import DATABASE, word_set
-from retrospan.ingest.answer.lexer import Token
+from retrospan.ingest.answer.guard.allowlist import DATABASE, word_set
+from retrospan.ingest.answer.guard.lexer import Token
 
 #: What may stand after a condition.
 AFTER = word_set("and or group order limit offset settings format having union window qualify")

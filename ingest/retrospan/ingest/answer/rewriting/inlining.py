@@ -18,8 +18,8 @@ from dataclasses import dataclass
 from functools import cache, lru_cache
 from itertools import pairwise
 
-from retrospan.ingest.answer.allowlist import word_set
-from retrospan.ingest.answer.lexer import Token, tokens, written
+from retrospan.ingest.answer.guard.allowlist import word_set
+from retrospan.ingest.answer.guard.lexer import Token, tokens, written
 from retrospan.queries import catalogue
 from retrospan.queries.catalogue import View
 

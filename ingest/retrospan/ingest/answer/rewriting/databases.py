@@ -12,10 +12,10 @@ from __future__ import annotations
 
 from itertools import pairwise
 
-from retrospan.ingest.answer.allowlist import DATABASE, OPEN_DATABASES, SYSTEM_TABLES
-from retrospan.ingest.answer.guard import UNKNOWN_DATABASE
-from retrospan.ingest.answer.lean_views import array_joins, in_selects
-from retrospan.ingest.answer.lexer import Token, tokens, written
+from retrospan.ingest.answer.guard.allowlist import DATABASE, OPEN_DATABASES, SYSTEM_TABLES
+from retrospan.ingest.answer.guard.guard import UNKNOWN_DATABASE
+from retrospan.ingest.answer.guard.lexer import Token, tokens, written
+from retrospan.ingest.answer.rewriting.lean_views import array_joins, in_selects
 from retrospan.schemas.errors import SqlError
 
 _STANDARD = frozenset(

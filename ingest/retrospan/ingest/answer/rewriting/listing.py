@@ -13,10 +13,10 @@ import re
 from collections.abc import Collection, Mapping, Sequence
 from functools import cache
 
-from retrospan.ingest.answer.allowlist import DATABASE, HARMLESS, LOWERED, OF_WRITING
-from retrospan.ingest.answer.inlining import CLAUSES
-from retrospan.ingest.answer.lean_views import in_selects
-from retrospan.ingest.answer.lexer import Token, quoted, tokens, written
+from retrospan.ingest.answer.guard.allowlist import DATABASE, HARMLESS, LOWERED, OF_WRITING
+from retrospan.ingest.answer.guard.lexer import Token, quoted, tokens, written
+from retrospan.ingest.answer.rewriting.inlining import CLAUSES
+from retrospan.ingest.answer.rewriting.lean_views import in_selects
 from retrospan.queries import catalogue
 from retrospan.queries.catalogue import View
 from retrospan.schemas.errors import SqlError

@@ -10,9 +10,9 @@ Only plain columns of one view and a LIMIT in numbers are understood; any other 
 
 from __future__ import annotations
 
-from retrospan.ingest.answer.allowlist import word_set
-from retrospan.ingest.answer.first_rows import are_columns, is_order, most_rows, parts, spaced
-from retrospan.ingest.answer.lean_views import lean, payloads
+from retrospan.ingest.answer.guard.allowlist import word_set
+from retrospan.ingest.answer.rewriting.first_rows import are_columns, is_order, most_rows, parts, spaced
+from retrospan.ingest.answer.rewriting.lean_views import lean, payloads
 
 _MESSAGES = "messages"
 #: What is known of a message by its value alone.

@@ -14,11 +14,11 @@ from collections.abc import Container, Mapping, Sequence
 from functools import cache
 from itertools import pairwise
 
-from retrospan.ingest.answer.allowlist import word_set
-from retrospan.ingest.answer.inlining import MOST_PLACED, is_alias, shortened
-from retrospan.ingest.answer.lean_views import at_top, in_selects
-from retrospan.ingest.answer.lexer import Token, tokens, written
-from retrospan.ingest.answer.narrowing import renames
+from retrospan.ingest.answer.guard.allowlist import word_set
+from retrospan.ingest.answer.guard.lexer import Token, tokens, written
+from retrospan.ingest.answer.rewriting.inlining import MOST_PLACED, is_alias, shortened
+from retrospan.ingest.answer.rewriting.lean_views import at_top, in_selects
+from retrospan.ingest.answer.rewriting.narrowing import renames
 from retrospan.queries import catalogue
 
 _VIEWS = word_set("observations entity_timeline overwrites stale_reads")

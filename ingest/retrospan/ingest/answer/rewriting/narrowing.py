@@ -12,12 +12,12 @@ from __future__ import annotations
 from collections.abc import Callable, Container, Mapping, Sequence
 from itertools import pairwise
 
-from retrospan.ingest.answer.allowlist import DATABASE, word_set
-from retrospan.ingest.answer.first_rows import keys_first
-from retrospan.ingest.answer.index_conditions import AFTER, runs_of_message, runs_of_text, traces_of
-from retrospan.ingest.answer.lean_views import array_joins, in_selects
-from retrospan.ingest.answer.lexer import Token, tokens, written
-from retrospan.ingest.answer.window_conditions import COLUMNS, traces_within
+from retrospan.ingest.answer.guard.allowlist import DATABASE, word_set
+from retrospan.ingest.answer.guard.lexer import Token, tokens, written
+from retrospan.ingest.answer.rewriting.first_rows import keys_first
+from retrospan.ingest.answer.rewriting.index_conditions import AFTER, runs_of_message, runs_of_text, traces_of
+from retrospan.ingest.answer.rewriting.lean_views import array_joins, in_selects
+from retrospan.ingest.answer.rewriting.window_conditions import COLUMNS, traces_within
 from retrospan.schemas.errors import SqlError
 
 _VIEW, _AS_SENT, _MESSAGES, _TEXTS = "spans", "spans_as_sent", "messages", "texts"

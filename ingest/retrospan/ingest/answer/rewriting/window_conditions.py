@@ -9,10 +9,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from retrospan.ingest.answer.allowlist import DATABASE, word_set
-from retrospan.ingest.answer.first_rows import spaced
-from retrospan.ingest.answer.index_conditions import AFTER
-from retrospan.ingest.answer.lexer import Token
+from retrospan.ingest.answer.guard.allowlist import DATABASE, word_set
+from retrospan.ingest.answer.guard.lexer import Token
+from retrospan.ingest.answer.rewriting.first_rows import spaced
+from retrospan.ingest.answer.rewriting.index_conditions import AFTER
 
 #: By column of the view, what it is in `raw_spans`.
 COLUMNS = {

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from difflib import get_close_matches
 from itertools import pairwise
 
-from retrospan.ingest.answer.allowlist import (
+from retrospan.ingest.answer.guard.allowlist import (
     BOUNDED_FUNCTIONS,
     DATABASE,
     ENDLESS_FUNCTIONS,
@@ -23,8 +23,8 @@ from retrospan.ingest.answer.allowlist import (
     TABLE_FUNCTIONS,
     Allowlist,
 )
-from retrospan.ingest.answer.clauses import split_tail
-from retrospan.ingest.answer.lexer import SYNTAX_ERROR, Token, tokens, where, written
+from retrospan.ingest.answer.guard.clauses import split_tail
+from retrospan.ingest.answer.guard.lexer import SYNTAX_ERROR, Token, tokens, where, written
 from retrospan.ingest.warehouse.error_codes import ACCESS_DENIED
 from retrospan.schemas.errors import SqlError
 
