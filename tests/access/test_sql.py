@@ -226,6 +226,7 @@ OF_ALL = (
     "SELECT data_compressed_bytes FROM system.data_skipping_indices",
     "SELECT max(_part_offset), max(_block_number) FROM raw_spans",
     "SELECT count() FROM raw_spans WHERE `_part` = 'all_1_1_0'",
+    "SELECT 1 FORMAT JSONEachRowWithProgress",
     "EXPLAIN ESTIMATE SELECT count() FROM retrospan.raw_spans",
     "EXPLAIN indexes = 1 SELECT count() FROM raw_spans",
     "EXPLAIN SELECT count() FROM raw_spans",

@@ -32,6 +32,8 @@ def apart(question: Question) -> Question:
     for database, mark, table in zip(words, words[1:], words[2:], strict=False):
         if database.folded == "system" and mark.is_mark(".") and table.folded in _OF_ALL:
             raise _refusal(f"system.{table.folded}")
+    if question.output_format.endswith("WithProgress"):
+        raise _refusal(question.output_format)
     named = [word.folded for word in words if word.kind in ("word", "name")]
     # A value may be a name: {column:Identifier}.
     for name in (*named, *question.parameters.values()):

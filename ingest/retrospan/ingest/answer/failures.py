@@ -57,6 +57,9 @@ _MET_INTO_FILE = re.compile(
     rf"\((?:INTO|OUTFILE|'/proc/self/fd/\d+')\)(?: \(line \d+, col \d+\))?: {_INTO_FILE}"
 )
 _BEFORE_INTO_FILE = re.compile(rf"\s*{_INTO_FILE}")
+#: Of an error while an answer is written, the engine tells code and name once for each layer that it went through.
+_BEGINS_AGAIN = re.compile(r"(Code: \d+\. DB::Exception: )\1+")
+_ENDS_AGAIN = re.compile(r"(\([A-Z_]+\))(?: \(version [\d.]+\)\. \1)+\s*$")
 _NAME = re.compile(r"\s*(\([A-Z_]+\))?\s*$")
 
 
@@ -87,6 +90,7 @@ def last_words(error: SqlError, tag: str) -> bytes:
 
 def _worded(error: SqlError) -> bytes:
     message = _BEFORE_INTO_FILE.sub("", _MET_INTO_FILE.sub("(end of query): ", str(error)))
+    message = _ENDS_AGAIN.sub(r"\1", _BEGINS_AGAIN.sub(r"\1", message))
     if not message.startswith("Code:"):
         code = error.code or 0
         name = f" ({_NAMES[code]})" if code in _NAMES else ""

@@ -31,7 +31,7 @@ _NAMES = {
     _TEXT: "Pretty PrettyNoEscapes PrettyMonoBlock PrettyNoEscapesMonoBlock PrettyCompact PrettyCompactNoEscapes "
     "PrettyCompactMonoBlock PrettyCompactNoEscapesMonoBlock PrettySpace PrettySpaceNoEscapes PrettySpaceMonoBlock "
     "PrettySpaceNoEscapesMonoBlock Vertical Values SQLInsert HiveText LineAsString Prometheus Hash Null",
-    _BYTES: "Native RowBinary RawBLOB MsgPack BSONEachRow Avro ORC Npy",
+    _BYTES: "Native RowBinary RawBLOB MsgPack BSONEachRow Avro ORC Npy ODBCDriver2",
 }
 _OWN_TYPES = {
     "XML": "application/xml; charset=UTF-8",

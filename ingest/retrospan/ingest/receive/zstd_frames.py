@@ -7,7 +7,7 @@ frame may ask for before it has said anything.
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from retrospan.schemas.errors import BadRequest
 
@@ -17,6 +17,7 @@ else:
     from backports import zstd
 
 _OPTIONS: dict[int, int] = {zstd.DecompressionParameter.window_log_max: 23}
+_OPTIONS: Mapping[int, int] = {zstd.DecompressionParameter.window_log_max: 23}
 #: As of gzip's members.
 _MOST_FRAMES = 4096
 _PIECE = 1 << 18
