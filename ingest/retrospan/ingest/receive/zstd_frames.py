@@ -1,7 +1,7 @@
 """Bodies in Zstandard: any number of frames, decompressed in parts.
 
-A window of 8 MiB is what every decoder of HTTP has to take (RFC 9659), and the most that is taken here: so much memory a
-frame may ask for before it has said anything.
+A frame may ask for a window of 32 MiB, which is generous: RFC 9659 has every writer keep to 8. The memory is used as the
+content fills it, so no frame has more of it than it has content.
 """
 
 from __future__ import annotations
@@ -16,8 +16,7 @@ if sys.version_info >= (3, 14):
 else:
     from backports import zstd
 
-_OPTIONS: dict[int, int] = {zstd.DecompressionParameter.window_log_max: 23}
-_OPTIONS: Mapping[int, int] = {zstd.DecompressionParameter.window_log_max: 23}
+_OPTIONS: Mapping[int, int] = {zstd.DecompressionParameter.window_log_max: 25}
 #: As of gzip's members.
 _MOST_FRAMES = 4096
 _PIECE = 1 << 18
