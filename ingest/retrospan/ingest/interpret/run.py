@@ -56,6 +56,7 @@ from retrospan.ingest.interpret.tree.clocks import set_clocks
 from retrospan.ingest.interpret.tree.context import inherit
 from retrospan.ingest.interpret.tree.tree import Tree
 from retrospan.ingest.interpret.unfolding.answered_ids import take_answered_ids
+from retrospan.ingest.interpret.unfolding.answering_agents import find_answering_agents
 from retrospan.ingest.interpret.unfolding.answering_steps import find_answering_steps
 from retrospan.ingest.interpret.unfolding.answers_in_one import open_answers
 from retrospan.ingest.interpret.unfolding.cut_requests import fail_cut_requests
@@ -238,6 +239,7 @@ def _make_acts_of_spans(tree: Tree) -> None:
     open_answers(tree)
     open_loops(tree)
     synthesize_calls(tree)
+    find_answering_agents(tree)
     join_thoughts(tree)
     clear_borrowed_errors(tree)
     fail_cut_requests(tree)

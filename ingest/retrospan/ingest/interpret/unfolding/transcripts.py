@@ -115,7 +115,7 @@ def _last_answer(tree: Tree) -> Iterator[tuple[NormalizedSpan, NormalizedSpan]]:
         and all(same_arguments(text, tool.arguments) for tool in returned)
     ):
         ended = max((tool.sent.ended_at for tool in tools), default=0)
-        yield agent, _call(agent, max(agent.sent.started_at, ended), [], [], said[0], None)
+        yield agent, told_call(agent, max(agent.sent.started_at, ended), [], [], said[0], None)
 
 
 def _has_model(agent: NormalizedSpan, tools: Sequence[NormalizedSpan]) -> bool:
@@ -214,7 +214,7 @@ def _calls(
     before: list[Message] = []
     for place, (message, kept) in enumerate(said):
         if message["role"] == "assistant" and place > begun:
-            yield _call(span, at, system, before, message, kept)
+            yield told_call(span, at, system, before, message, kept)
             at = max(at, _ended(message, waiting))
         if message["role"] == "system" and not before:
             system = [*system, *message["parts"]]
@@ -222,9 +222,10 @@ def _calls(
             before = [*before, message]
 
 
-def _call(
+def told_call(
     span: NormalizedSpan, at: int, system: list[Part], before: list[Message], answer: Message, kept: object
 ) -> NormalizedSpan:
+    """Return the model call whose answer a span tells."""
     used = parse_usage(kept)
     return NormalizedSpan(
         sent=replace(span.sent, started_at=at, ended_at=0),
