@@ -277,6 +277,10 @@ _FORMS: dict[str, tuple[Span, dict[str, object]]] = {
         ),
         {"request_model": "m-1"},
     ),
+    "a model for which a word stands that means none": (
+        make_span({"gen_ai.operation.name": "chat", "gen_ai.request.model": "unknown_model"}),
+        {"request_model": None},
+    ),
     "what was taken out": (
         make_span(
             {

@@ -50,7 +50,7 @@ _NO_PARAMETERS = {
     "created_at",
 }
 #: How instrumentations call a model that they cannot tell.
-_UNKNOWN = "unknown"
+_UNKNOWN = frozenset(("unknown", "unknown_model", "unknown-model"))
 
 
 def read_request(
@@ -133,7 +133,7 @@ def _read_models(
     labelled = span.request_model
     span.response_model = _model(places, *names.response_models) or span.response_model
     if span.response_model is None and not span.failed and places.has_words("answerer"):
-        span.response_model = _only({_text(name) for name in places.said(ANSWERER)} - {_UNKNOWN})
+        span.response_model = _only({_text(name) for name in places.said(ANSWERER)} - _UNKNOWN)
     named = _model(places, *names.models)
     plain = places.text(*names.plain_models)
     if plain and span.request_model == span.response_model and _is_alias(plain, span.request_model or ""):
@@ -235,16 +235,17 @@ def _id_of(exchange: dict[str, object] | None) -> str | None:
 def knows_no_model(places: SpanFields) -> bool:
     """Tell whether a span says of both the model that was asked and the one that answered that it does not know them."""
     names = places.names
-    return places.text(*names.request_models) == _UNKNOWN == places.text(*names.response_models)
+    told = (places.text(*names.request_models), places.text(*names.response_models))
+    return all(name in _UNKNOWN for name in told)
 
 
 def _model(places: SpanFields, *keys: str) -> str | None:
-    """Return the first model that is named; `unknown` is what instrumentations call one that they cannot tell."""
+    """Return the first model that is named; `unknown` and the like is what instrumentations call one that they cannot tell."""
     first = places.text(*keys)
-    if first != _UNKNOWN:
+    if first not in _UNKNOWN:
         return first
     names = (places.text(key) for key in keys)
-    return next((name for name in names if name and name != _UNKNOWN), None)
+    return next((name for name in names if name and name not in _UNKNOWN), None)
 
 
 def _is_alias(name: str, model: str) -> bool:
