@@ -73,6 +73,23 @@ _FORMS: dict[str, tuple[Span, dict[str, object]]] = {
         ),
         {"system": [{"type": "text", "content": "Be brief."}], "input": [text("user", "Weather?")]},
     ),
+    "the calls of an answer under numbers of their own": (
+        make_span(
+            {
+                "gen_ai.operation.name": "chat",
+                "acme.llm.input_messages.0.role": "user",
+                "acme.llm.input_messages.0.content": "Weather?",
+                "acme.llm.output_messages.0.role": "assistant",
+                "acme.llm.tool_calls.0.id": "c1",
+                "acme.llm.tool_calls.0.name": "get_weather",
+                "acme.llm.tool_calls.0.arguments": '{"city": "Oslo"}',
+                "acme.request.tool_calls.0.id": "c2",
+                "acme.request.tool_calls.0.name": "get_weather",
+                "acme.request.tool_calls.0.arguments": "{}",
+            }
+        ),
+        {"input": [text("user", "Weather?")], "output": [{"role": "assistant", "parts": [CALL]}]},
+    ),
     "an empty result among what a user says": (
         make_span(
             {

@@ -20,11 +20,13 @@ from retrospan.ingest.interpret.spans.exchange import (
 from retrospan.ingest.interpret.spans.listed_calls import are_calls
 from retrospan.ingest.interpret.spans.span import Span
 from retrospan.ingest.interpret.spans.span_fields import SpanFields
-from retrospan.ingest.interpret.spans.unflatten import message_under
+from retrospan.ingest.interpret.spans.unflatten import message_under, unflatten
 from retrospan.ingest.json_text import read_value
 
 #: How a list of calls is called.
 _CALLS = ("calls", "Calls")
+#: What a call has that stands there under its number.
+_CALL = {"id", "name", "arguments"}
 #: An index in a name.
 _NUMBER = re.compile(r"[.\[]\d")
 
@@ -83,11 +85,21 @@ def take_calls(places: SpanFields, span: NormalizedSpan) -> None:
         if OF_REQUESTS.search(key) or not (span.finish_reasons or OF_ANSWERS.search(key)):
             continue
         calls = calls_in(listed) if are_calls((key, listed := places.read(value))) else []
-        parts = [tool_call(call) for call in calls]
-        if parts:
-            said = span.output[-1]["parts"] if span.output else []
-            span.output = [*span.output[:-1], {"role": "assistant", "parts": [*said, *parts]}]
+        if calls:
+            _add_calls(span, [tool_call(call) for call in calls])
             return
+    for prefix in sorted(places.indexed):
+        # A call of the prompt stands under the number of its message.
+        if prefix[-5:] in _CALLS and not OF_REQUESTS.search(prefix):
+            calls = [call for call in unflatten(span.sent.attributes, prefix) if call.keys() >= _CALL]
+            if calls:
+                _add_calls(span, [tool_call(call) for call in calls])
+                return
+
+
+def _add_calls(span: NormalizedSpan, calls: list[Part]) -> None:
+    said = span.output[-1]["parts"] if span.output else []
+    span.output = [*span.output[:-1], {"role": "assistant", "parts": [*said, *calls]}]
 
 
 def take_answer(places: SpanFields, span: NormalizedSpan) -> None:
