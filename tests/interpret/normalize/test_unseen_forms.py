@@ -312,6 +312,16 @@ _FORMS: dict[str, tuple[Span, dict[str, object]]] = {
         make_span({"gen_ai.operation.name": "create_agent"}),
         {"operation": "other"},
     ),
+    "a graph that is only put together": (
+        make_span(
+            {"openinference.span.kind": "CHAIN", "workflow.definition": '{"name": "desk"}'}, "workflow.build"
+        ),
+        {"operation": "other"},
+    ),
+    "a chain called like that which was given something": (
+        make_span({"openinference.span.kind": "CHAIN", "input.value": "Which parts?"}, "order.build"),
+        {"operation": "workflow"},
+    ),
     "a type of something else": (
         make_span({"gen_ai.output.type": "tool", "db.type": "model", "content.type": "agent"}),
         {"operation": "other"},

@@ -77,6 +77,8 @@ _NOTHING: tuple[object, ...] = (None, "", {"output": None}, {})
 _NO_CONTENT = ("null", "None", "[]", "{}")
 #: How an attribute is called that names a workflow.
 _WORKFLOW_NAME = re.compile(r"(?:^|[._:])workflow[._]name$")
+#: The last word of a span that only makes what will run.
+_MADE = re.compile(r"[._ ](?:build|compile|create|construct)\Z")
 #: What a span is about: where that is an agent, its name.
 _ENTITY_NAME = re.compile(r"[._]entity[._]name$")
 #: Ids, and no names that anybody gave.
@@ -148,6 +150,12 @@ def read_span(
         span.query, span.data_source = read_query(places), places.text(*names.data_sources)
     if span.operation in ("agent", "workflow", "step"):
         _read_input_and_output(places, span)
+    if (
+        span.operation in ("workflow", "step")
+        and _MADE.search(sent.name)
+        and not (span.failed or _is_told(span))
+    ):
+        span.operation = "other"  # a graph is put together, and nothing runs
     if sent.events and not (span.failed or span.interrupted) and _raised_instead(span):
         _fail(span, last_exception(sent))
         span.output = [] if span.operation == "inference" else span.output
@@ -297,6 +305,11 @@ def _unquoted(value: object, places: SpanFields) -> object:
 
 def _inside(value: object, key: str) -> object:
     return value[key] if isinstance(value, dict) and key in value else value
+
+
+def _is_told(span: NormalizedSpan) -> bool:
+    """Tell whether anything is said of what a span was given or returned."""
+    return bool(span.input or span.output) or not (span.framework_input is None is span.framework_output)
 
 
 def _read_error(sent: Span, places: SpanFields, span: NormalizedSpan) -> None:
