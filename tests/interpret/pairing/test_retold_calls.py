@@ -152,3 +152,39 @@ def test_the_span_around_a_call_names_the_model_that_gave_this_answer() -> None:
         in_lists, in_objects = [in_lists], {"a": in_objects}
     assert (around(in_lists), around(in_objects)) == ("m-2", "m-2")
     assert (around([in_lists]), around({"a": in_objects})) == (None, None), "seven levels deep and no deeper"
+
+
+def _with_left_out(
+    *more: Span, given: Sequence[object] | None = None, asked: Sequence[object] = (text("user", "?"),)
+) -> Rows:
+    prompt = given or [text("user", "?"), asks("c1"), result("c1"), asks("c2"), result("c2")]
+    agent = span("invoke_agent", 1, 0, 20, input__messages=json.dumps(asked))
+    last = chat(9, 10, 12, prompt, text("assistant", "Cold."))
+    (rows,) = rows_of_spans([agent, tool(3, 3, "c1"), tool(4, 6, "c2"), last, *more])
+    return rows
+
+
+def test_requests_that_an_agent_leaves_out_come_back_from_the_prompt_of_a_later_one() -> None:
+    told = _with_left_out()
+    assert said(told) == [(1, ["assistant"], None), (3, ["assistant"], None), (5, ["assistant"], 2000.0)]
+    assert [call.asked_by for call in told.tool_calls] == [1, 2]
+
+
+def test_calls_one_after_the_other_in_a_prompt_are_one_answer() -> None:
+    told = _with_left_out(given=[text("user", "?"), asks("c1"), asks("c2"), result("c1"), result("c2")])
+    assert [(given, roles) for given, roles, _ in said(told)] == [(1, ["assistant"]), (5, ["assistant"])]
+
+
+def test_a_request_that_says_nothing_may_have_given_the_answer() -> None:
+    silent = span("chat", 8, 1, 2, request__model="m")
+    assert [took for _, _, took in said(_with_left_out(silent))] == [1000.0, None, 2000.0]
+    between = span("chat", 8, 5, 6, request__model="m")
+    assert [took for _, _, took in said(_with_left_out(between))] == [None, 1000.0, 2000.0]
+
+
+def test_what_an_earlier_run_asked_for_is_not_of_this_agent() -> None:
+    earlier = [text("user", "?"), asks("c8"), result("c8"), text("assistant", "Cold."), text("user", "And?")]
+    given = [*earlier, asks("c1"), result("c1"), asks("c2"), result("c2")]
+    told = _with_left_out(given=given, asked=[text("user", "And?")])
+    assert [count for count, _, _ in said(told)] == [5, 7, 9]
+    assert [count for count, _, _ in said(_with_left_out(given=given, asked=[]))] == [9]

@@ -2,6 +2,10 @@
 
 The tool that a retold answer asked for, by the id of the call, ran while the span did: so the answer was given meanwhile.
 What ran at another time may have been asked for before, by a run that this one goes on with.
+
+An instrumentation may also leave out whole requests of an agent: where its tools ran before the request that retells the
+answer, no other request was made in between that may have given it, and the answer stands after what the agent itself
+was given: an agent that goes on once somebody approved of a tool is given nothing new.
 """
 
 from __future__ import annotations
@@ -38,6 +42,10 @@ def with_retold_calls(tree: Tree, requests: Sequence[NormalizedSpan]) -> list[No
         parent = tree.parent(span)
         if parent is not None:
             told += ((parent, call) for call in _retold(span, missing, tools))
+            if parent.operation == "agent":
+                others = [other for other in requests if other is not span]
+                inside = {call_id: tool for call_id, tool in tools.items() if tree.parent(tool) is parent}
+                told += ((parent, call) for call in _left_out(span, parent, missing, inside, others))
     if not told:
         return [*requests]
     tree.add(told)
@@ -84,26 +92,66 @@ def _retold(span: NormalizedSpan, missing: set[str], tools: Executed) -> Iterato
             continue
         missing.difference_update(asked)
         is_around = True
-        yield NormalizedSpan(
-            sent=replace(span.sent, started_at=min(at, *ran), ended_at=0),
-            operation="inference",
-            dialect=span.dialect,
-            agent_name=span.agent_name,
-            conversation=span.conversation,
-            provider=span.provider,
-            request_model=span.request_model,
-            system=span.system,
-            input=span.input[:place],
-            output=[message],
-            tool_definitions=span.tool_definitions,
-            is_told=True,
-            names=span.names,
-        )
+        yield _told(span, min(at, *ran), place, message)
     if is_around:
         last = span.copy()
         last.sent, last.is_told = replace(span.sent, started_at=at, ended_at=0), True
         span.operation = "other"
         yield last
+
+
+def _left_out(
+    span: NormalizedSpan,
+    agent: NormalizedSpan,
+    missing: set[str],
+    tools: Executed,
+    others: Sequence[NormalizedSpan],
+) -> Iterator[NormalizedSpan]:
+    """Yield the calls of an agent that no span tells, and that a prompt is the first to retell: messages of the model one
+    after the other are one answer."""
+    at = agent.sent.started_at
+    asking = agent.input[-1] if agent.input and agent.input[-1]["role"] == "user" else None
+    first = max(
+        (place for place, message in enumerate(span.input) if message == asking), default=len(span.input)
+    )
+    answer: Message | None = None
+    begin = 0
+    for place, message in enumerate(span.input):
+        if message["role"] == "assistant" and place > first:
+            begin = place if answer is None else begin
+            answer = {**message, "parts": [*(answer["parts"] if answer else ()), *message["parts"]]}
+            continue
+        asked = _asked_in(answer) if answer is not None else []
+        ran = [tools[call_id].sent.started_at for call_id in asked if call_id in missing and call_id in tools]
+        is_between = ran and at <= min(ran) <= max(ran) < span.sent.started_at
+        if answer is not None and is_between and len(ran) == len(asked):
+            made = [other for other in others if at <= other.sent.started_at <= min(ran)]
+            if not made:
+                missing.difference_update(asked)
+                yield _told(span, at, begin, answer)
+        answer = None
+        for part in parts_of(message, "tool_call_response"):
+            tool = tools.get(part.get("id", ""))
+            at = max(at, tool.sent.ended_at) if tool is not None else at
+
+
+def _told(span: NormalizedSpan, at: int, place: int, answer: Message) -> NormalizedSpan:
+    """Return the call that a prompt retells, whose answer stands at a place in it."""
+    return NormalizedSpan(
+        sent=replace(span.sent, started_at=at, ended_at=0),
+        operation="inference",
+        dialect=span.dialect,
+        agent_name=span.agent_name,
+        conversation=span.conversation,
+        provider=span.provider,
+        request_model=span.request_model,
+        system=span.system,
+        input=span.input[:place],
+        output=[answer],
+        tool_definitions=span.tool_definitions,
+        is_told=True,
+        names=span.names,
+    )
 
 
 def _asked_in(message: Message) -> list[str]:
