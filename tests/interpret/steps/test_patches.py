@@ -61,6 +61,32 @@ def test_what_does_not_apply_says_why(patch: object, why: str) -> None:
         patched({"a": [1], "n": 1}, patch)
 
 
+@pytest.mark.parametrize(
+    "patch",
+    [
+        [{"op": "copy", "from": "", "path": f"/{number}"} for number in range(12)],
+        [{"op": "test", "path": "/a", "value": [0] * 1000}] * 2001,
+        [{"op": "add", "path": "/a/0", "value": 0}] * 16_000,
+    ],
+    ids=["doubles", "compares", "moves"],
+)
+def test_a_patch_that_would_take_all_time_and_memory_does_not_apply(patch: list[object]) -> None:
+    with pytest.raises(NoPatch, match="copies, compares or moves more than a patch may"):
+        patched({"a": [0] * 1000}, patch)
+
+
+def test_a_patch_does_not_nest_a_state_deeper_than_a_state_may_be() -> None:
+    path = "".join("/a" for _ in range(199))
+    deep = json.loads('{"a":' * 200 + "1" + "}" * 200)
+    assert patched({}, [{"op": "add", "path": "", "value": deep}]) == deep
+    for patch in (
+        [{"op": "replace", "path": f"{path}/a", "value": {"b": 1}}],
+        [{"op": "copy", "from": "", "path": "/b"}] * 2,
+    ):
+        with pytest.raises(NoPatch, match="would be nested deeper than 200"):
+            patched(deep, patch)
+
+
 def test_a_patch_applies_to_the_state_before_or_to_the_last_one_left() -> None:
     def step(number: int, at: int, **state: str) -> dict[str, object]:
         return {

@@ -13,9 +13,15 @@ from dataclasses import dataclass
 
 from retrospan.ingest.interpret.normalize.normalized_span import NormalizedSpan
 from retrospan.ingest.interpret.spans.parse_issues import ParseIssues
-from retrospan.ingest.json_text import Unreadable, read_json
+from retrospan.ingest.json_text import MAX_DEPTH, Unreadable, read_json
 from retrospan.schemas.attributes import STATE_PATCH
 from retrospan.schemas.hashing import canonical_json
+
+#: What a patch may copy, compare and move, in elements and pieces of 64 characters: a few operations can double a state
+#: each, and take all time and memory there is.
+_MOST_WORK = 2_000_000
+_PIECE = 64
+_TOO_DEEP = f"the state would be nested deeper than {MAX_DEPTH}"
 
 
 class NoPatch(ValueError):
@@ -76,15 +82,68 @@ def patched(document: object, patch: object) -> object:
     if not isinstance(patch, list):
         raise NoPatch("not a JSON array of operations")
     result = copy.deepcopy(document)
+    work = _Work()
     for number, operation in enumerate(patch, start=1):
         try:
-            result = _operate(result, operation)
+            result = _operate(result, operation, work)
         except NoPatch as reason:
             raise NoPatch(f"operation {number}: {reason}") from None
+        except RecursionError:
+            raise NoPatch(f"operation {number}: {_TOO_DEEP}") from None
+    if _depth(result) > MAX_DEPTH + 1:  # what is innermost counts as well
+        raise NoPatch(_TOO_DEEP)
     return result
 
 
-def _operate(document: object, operation: object) -> object:
+def _depth(document: object) -> int:
+    depth, level = 0, [document]
+    while level:
+        depth += 1
+        inside = [
+            each.values() if isinstance(each, dict) else each
+            for each in level
+            if isinstance(each, dict | list)
+        ]
+        level = [each for values in inside for each in values]
+    return depth
+
+
+class _Work:
+    """What one patch has done so far."""
+
+    def __init__(self) -> None:
+        self._left = _MOST_WORK
+
+    def copied(self, value: object) -> object:
+        """Return a copy of a value, if there is so much left to do."""
+        self.read(value)
+        return copy.deepcopy(value)
+
+    def read(self, value: object) -> None:
+        """Count a value that is read as a whole. Raises NoPatch."""
+        waiting = [value]
+        while waiting:
+            each = waiting.pop()
+            size = 1
+            if isinstance(each, dict):
+                waiting.extend(each.values())
+            elif isinstance(each, list):
+                waiting.extend(each)
+            elif isinstance(each, str):
+                size += len(each) // _PIECE
+            self._spend(size)
+
+    def moved(self, inside: list[object]) -> None:
+        """Count that the elements of an array make room, or close up. Raises NoPatch."""
+        self._spend(len(inside) // _PIECE)
+
+    def _spend(self, size: int) -> None:
+        self._left -= size
+        if self._left < 0:
+            raise NoPatch("copies, compares or moves more than a patch may")
+
+
+def _operate(document: object, operation: object, work: _Work) -> object:
     if not isinstance(operation, dict):
         raise NoPatch("not an object")
     op = operation.get("op")
@@ -92,9 +151,9 @@ def _operate(document: object, operation: object) -> object:
     if op in ("add", "replace", "test") and "value" not in operation:
         raise NoPatch(f"{op} without a value")
     if op == "add":
-        return _add(document, path, copy.deepcopy(operation["value"]))
+        return _add(document, path, copy.deepcopy(operation["value"]), work)
     if op == "remove":
-        return _remove(document, path)[0]
+        return _remove(document, path, work)[0]
     if op == "replace":
         if not path:
             return copy.deepcopy(operation["value"])
@@ -103,17 +162,19 @@ def _operate(document: object, operation: object) -> object:
         place.set(copy.deepcopy(operation["value"]))
         return document
     if op == "test":
-        if canonical_json(_value(document, path)) != canonical_json(operation["value"]):
+        found = _value(document, path)
+        work.read(found)
+        if canonical_json(found) != canonical_json(operation["value"]):
             raise NoPatch(f"test failed at {operation['path']!r}")
         return document
     if op in ("move", "copy"):
         source = _pointer(operation.get("from"), "from")
         if op == "copy":
-            return _add(document, path, copy.deepcopy(_value(document, source)))
+            return _add(document, path, work.copied(_value(document, source)), work)
         if path[: len(source)] == source and path != source:
             raise NoPatch("moves a value into itself")
-        rest, value = _remove(document, source)
-        return _add(rest, path, value)
+        rest, value = _remove(document, source, work)
+        return _add(rest, path, value, work)
     raise NoPatch(f"no operation of RFC 6902: {op!r}")
 
 
@@ -171,24 +232,26 @@ def _value(document: object, path: list[str]) -> object:
     return _place(document, path).get() if path else document
 
 
-def _add(document: object, path: list[str], value: object) -> object:
+def _add(document: object, path: list[str], value: object, work: _Work) -> object:
     if not path:
         return value
     place = _place(document, path)
     if isinstance(place.inside, list):
+        work.moved(place.inside)
         place.inside.insert(place.index(len(place.inside)), value)
     else:
         place.inside[place.key] = value
     return document
 
 
-def _remove(document: object, path: list[str]) -> tuple[object, object]:
+def _remove(document: object, path: list[str], work: _Work) -> tuple[object, object]:
     """Return the document without what the path leads to, and that."""
     if not path:
         return None, document
     place = _place(document, path)
     value = place.get()
     if isinstance(place.inside, list):
+        work.moved(place.inside)
         del place.inside[place.index(len(place.inside) - 1)]
     else:
         del place.inside[place.key]
