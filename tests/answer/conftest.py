@@ -19,7 +19,7 @@ from retrospan.ingest.settings.setting_values import Address
 from retrospan.ingest.warehouse.embedded import EmbeddedWarehouse
 from retrospan.schemas.errors import PermanentError
 
-LIMITS = Limits(query_seconds=2.0, queries=2, query_text_bytes=64 * 1024)
+LIMITS = Limits(query_seconds=60.0, queries=2, query_text_bytes=64 * 1024)
 SET_UP = (
     """CREATE TABLE answer_sample (a UInt32, s String, at DateTime64(9, 'UTC'), m Map(String, String))
     ENGINE = MergeTree ORDER BY a""",

@@ -77,8 +77,18 @@ def test_parameters_are_bound_as_clickhouse_reads_them(port: Port) -> None:
         ("SELECT * FROM nowhere", 404, "60", b"nowhere"),
         ("SELECT throwIf(1)", 500, "395", b"throwIf"),
         ("SELECT * FROM answer_above(least = 1, but = '', more = 2)", 400, "456", b"no parameter more"),
-        ("SELECT count() FROM numbers(1e13)", 408, "159", b"Ask for less: of one run"),
-        ("SELECT count() FROM numbers(1e13)", 408, "159", b" (TIMEOUT_EXCEEDED)\n"),
+        (
+            "SELECT count() FROM numbers(1e13) SETTINGS max_execution_time = 1",
+            408,
+            "159",
+            b"Ask for less: of one run",
+        ),
+        (
+            "SELECT count() FROM numbers(1e13) SETTINGS max_execution_time = 1",
+            408,
+            "159",
+            b" (TIMEOUT_EXCEEDED)\n",
+        ),
         (
             "SELECT groupArray(number) FROM numbers(1e9)",
             500,
@@ -106,10 +116,10 @@ def test_no_request_lifts_a_limit(port: Port) -> None:
     query = "SELECT getSetting('max_execution_time'), getSetting('max_threads'), getSetting('readonly')"
     assert (
         port.sql(query, max_execution_time="0", max_threads="64", readonly="0", no_such="1")[1]
-        == b"2\t2\t1\n"
+        == b"60\t2\t1\n"
     )
     assert port.sql(query, max_execution_time="1", max_threads="1")[1] == b"1\t1\t1\n"
-    assert port.sql(query + " SETTINGS max_execution_time = 3600, max_threads = 1")[1] == b"2\t1\t1\n"
+    assert port.sql(query + " SETTINGS max_execution_time = 3600, max_threads = 1")[1] == b"60\t1\t1\n"
     assert port.sql("SELECT getSetting('max_memory_usage')")[1] == f"{LIMITS.query_memory_bytes}\n".encode()
 
 
@@ -310,7 +320,7 @@ def test_a_taken_port_is_refused(sample: EmbeddedWarehouse, port: Port) -> None:
 
 def test_stop_lets_running_queries_end_and_leaves_no_thread(sample: EmbeddedWarehouse) -> None:
     before = set(threading.enumerate())
-    served = started(sample)
+    served = started(sample, replace(LIMITS, query_seconds=4.0))
     port = Port(served.start())
     idle = http.client.HTTPConnection("127.0.0.1", port.number, timeout=60)
     idle.request("GET", "/ping")
