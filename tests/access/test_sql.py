@@ -117,6 +117,12 @@ def test_who_may_not_ask_is_refused_in_clickhouses_form(
 
 
 @pytest.mark.requirement("R35")
+def test_another_tenant_hears_why_in_one_sentence_after_another(port: int) -> None:
+    status, said, _ = ask(port, "/?query=SELECT%201", authorization="Bearer Other-1")
+    assert status == 403
+    assert "not 'other'. " in said and said.endswith(". (ACCESS_DENIED)\n") and ".." not in said, said
+
+
 def test_a_token_in_the_address_is_refused(port: int) -> None:
     status, body, _ = ask(port, "/?query=SELECT%201&user=default&password=Reader-1")
     assert status == 401 and "a token in the address is refused" in body and "Reader-1" not in body

@@ -13,7 +13,7 @@ from __future__ import annotations
 import json
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 from xml.sax.saxutils import escape
@@ -37,7 +37,7 @@ COMPARING = frozenset({"run_diff", "run_divergence"})
 OWNERS = {"acme": "langgraph-openinference/multiturn", "globex": "pydantic-ai/normal"}
 
 
-def fill(directory: Path) -> None:
+def fill(directory: Path, owners: Mapping[str, Recording]) -> None:
     lay_out(directory)
     warehouse = EmbeddedWarehouse(directory)
     store = warehouse.connect()
@@ -45,8 +45,7 @@ def fill(directory: Path) -> None:
     catalogue.install(store)
     sequence = 0
     data = bytearray()
-    for tenant, name in OWNERS.items():
-        recording = load_recording(name)
+    for tenant, recording in owners.items():
         for request in recording.traces:
             sequence += 1
             parts, _ = encode(
@@ -169,6 +168,6 @@ def config_of(directory: Path, tenant: str) -> Path:
 
 if __name__ == "__main__":
     if sys.argv[1] == "fill":
-        fill(Path(sys.argv[2]))
+        fill(Path(sys.argv[2]), {tenant: load_recording(name) for tenant, name in OWNERS.items()})
     else:
         ask(Path(sys.argv[2]), sys.argv[3], comparing=sys.argv[1] == "compare")

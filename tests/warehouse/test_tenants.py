@@ -13,6 +13,7 @@ from typing import Any, cast
 
 import pytest
 from warehouse.engine_server import EngineServer
+from warehouse.same_ids_scene import NAMES
 from warehouse.tenant_scene import COMPARING
 
 from retrospan.ingest.settings.server_address import ServerAddress, parse_server
@@ -26,12 +27,13 @@ from retrospan.schemas.migrate import shipped
 
 ADDRESS = ServerAddress("db", 8123, user="ingest", password="secret-1")
 SCENE = Path(__file__).with_name("tenant_scene.py")
+SAME_IDS = Path(__file__).with_name("same_ids_scene.py")
 TENANTS = ("acme", "globex")
 
 
-def _run(*words: str, given: object = None) -> Any:
+def _run(*words: str, given: object = None, scene: Path = SCENE) -> Any:
     done = subprocess.run(
-        [sys.executable, str(SCENE), *words],
+        [sys.executable, str(scene), *words],
         check=False,
         input=json.dumps(given),
         capture_output=True,
@@ -112,6 +114,29 @@ def _is_not_there(seen: Mapping[str, dict[str, Any]], tenant: str, views: set[st
     # Without the policies the same questions are answered, so the test can fail.
     assert seen[""]["foreign"] != seen[""]["unknown"]
     assert seen[tenant]["own"] != seen[tenant]["unknown"]
+
+
+@pytest.mark.long
+@pytest.mark.requirement("R38")
+def test_equal_ids_of_two_tenants_are_two_things(tmp_path: Path) -> None:
+    """Neither what is derived of a tenant's runs nor what a view joins to them is another's."""
+    directory = str(tmp_path / "warehouse")
+    runs = _run("fill", directory, scene=SAME_IDS)
+    assert sorted(runs["acme"]) == sorted(runs["globex"]) and len(runs["acme"]) > 5
+    everybody = _run("ask", directory, "", scene=SAME_IDS)
+    for tenant, other in (TENANTS, TENANTS[::-1]):
+        own = _run("ask", directory, tenant, scene=SAME_IDS)
+        name = NAMES[other].decode().lower()
+        for view, rows in own.items():
+            mine = [row for row in everybody[view] if row["tenant"] == tenant]
+            assert _sorted(rows) == _sorted(mine), view
+            assert not [row for row in rows if name in json.dumps(row).lower()], view
+        assert sum(bool(rows) for rows in own.values()) > 15
+        assert NAMES[tenant].decode() in json.dumps(own["runs"])
+
+
+def _sorted(rows: list[dict[str, object]]) -> list[str]:
+    return sorted(json.dumps(row, sort_keys=True) for row in rows)
 
 
 def test_every_table_with_a_tenant_has_its_policy() -> None:

@@ -198,9 +198,9 @@ class SqlPort:
             return packed(failure(error), asked.packing)
         except Unauthenticated as error:
             code = REQUIRED_PASSWORD if error.missing else AUTHENTICATION_FAILED
-            return failure(SqlError(f"{error}.", code=code))
+            return failure(SqlError(_sentence(error), code=code))
         except Forbidden as error:
-            return failure(SqlError(f"{error}.", code=ACCESS_DENIED))
+            return failure(SqlError(_sentence(error), code=ACCESS_DENIED))
         except RetrospanError as error:
             return text(503, f"{error}\n")
         except TimeoutError:
@@ -323,6 +323,10 @@ async def _ended(stream: AsyncIterator[bytes], tag: str) -> AsyncIterator[bytes]
     except RetrospanError as error:
         yield last_words(error if isinstance(error, SqlError) else SqlError(str(error)), tag)
         raise BrokenOff from error
+
+
+def _sentence(error: RetrospanError) -> str:
+    return f"{error}".removesuffix(".") + "."
 
 
 async def _refuse(scope: Scope, send: Send, status: int, message: str) -> None:
