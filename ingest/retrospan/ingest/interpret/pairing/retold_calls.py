@@ -10,6 +10,7 @@ was given: an agent that goes on once somebody approved of a tool is given nothi
 
 from __future__ import annotations
 
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
@@ -38,14 +39,17 @@ def with_retold_calls(tree: Tree, requests: Sequence[NormalizedSpan]) -> list[No
     known = {call_id for span in requests for message in span.output for call_id in _asked_in(message)}
     missing = tools.keys() - known
     told: list[tuple[NormalizedSpan, NormalizedSpan]] = []
+    executed: dict[NormalizedSpan | None, Executed] = {}
+    for call_id, tool in tools.items() if missing else ():
+        executed.setdefault(tree.parent(tool), {})[call_id] = tool
+    began = sorted(span.sent.started_at for span in requests) if missing else []
     for span in answered if missing else ():
         parent = tree.parent(span)
         if parent is not None:
             told += ((parent, call) for call in _retold(span, missing, tools))
-            if parent.operation == "agent":
-                others = [other for other in requests if other is not span]
-                inside = {call_id: tool for call_id, tool in tools.items() if tree.parent(tool) is parent}
-                told += ((parent, call) for call in _left_out(span, parent, missing, inside, others))
+            inside = executed.get(parent, {}) if parent.operation == "agent" else {}
+            if not missing.isdisjoint(inside):
+                told += ((parent, call) for call in _left_out(span, parent, missing, inside, began))
     if not told:
         return [*requests]
     tree.add(told)
@@ -105,15 +109,15 @@ def _left_out(
     agent: NormalizedSpan,
     missing: set[str],
     tools: Executed,
-    others: Sequence[NormalizedSpan],
+    began: Sequence[int],
 ) -> Iterator[NormalizedSpan]:
     """Yield the calls of an agent that no span tells, and that a prompt is the first to retell: messages of the model one
     after the other are one answer."""
     at = agent.sent.started_at
     asking = agent.input[-1] if agent.input and agent.input[-1]["role"] == "user" else None
-    first = max(
-        (place for place, message in enumerate(span.input) if message == asking), default=len(span.input)
-    )
+    first = max((place for place, message in enumerate(span.input) if message == asking), default=-1)
+    if first < 0:
+        return
     answer: Message | None = None
     begin = 0
     for place, message in enumerate(span.input):
@@ -124,11 +128,10 @@ def _left_out(
         asked = _asked_in(answer) if answer is not None else []
         ran = [tools[call_id].sent.started_at for call_id in asked if call_id in missing and call_id in tools]
         is_between = ran and at <= min(ran) <= max(ran) < span.sent.started_at
-        if answer is not None and is_between and len(ran) == len(asked):
-            made = [other for other in others if at <= other.sent.started_at <= min(ran)]
-            if not made:
-                missing.difference_update(asked)
-                yield _told(span, at, begin, answer)
+        is_untold = is_between and bisect_left(began, at) == bisect_right(began, min(ran))
+        if answer is not None and is_untold and len(ran) == len(asked):
+            missing.difference_update(asked)
+            yield _told(span, at, begin, answer)
         answer = None
         for part in parts_of(message, "tool_call_response"):
             tool = tools.get(part.get("id", ""))
