@@ -84,6 +84,24 @@ def test_what_may_go_better_is_tried_again_and_logged_once(caplog: pytest.LogCap
     ]
 
 
+def test_what_fails_now_and_then_with_other_numbers_is_logged_once(caplog: pytest.LogCaptureFixture) -> None:
+    def turn(number: int) -> None:
+        if number % 2 and number < 10:
+            raise WarehouseUnavailable(f"the disk has {1000 - number:,}.5 bytes free")
+        if number == 10:
+            raise WarehouseUnavailable("the disk is gone")
+
+    service = Counting(turn)
+    service.start()
+    until(lambda: service.turns > 10)
+    service.stop()
+    assert len(service.cleared) == 6
+    assert [record.getMessage().partition(": ")[2] for record in caplog.records] == [
+        "the disk has 999.5 bytes free",
+        "the disk is gone",
+    ]
+
+
 def test_what_trying_again_cannot_help_has_longer_pauses() -> None:
     def turn(number: int) -> None:
         raise ConfigError("wrong")

@@ -6,6 +6,7 @@ Every background loop of the collector is a `Service`, so that all are named, st
 from __future__ import annotations
 
 import logging
+import re
 import threading
 import time
 from typing import ClassVar
@@ -14,12 +15,15 @@ from retrospan.ingest.machine.priority import set_thread_nice
 from retrospan.schemas.errors import RetrospanError, RetryableError
 
 _LOG = logging.getLogger("retrospan")
+_NUMBER = re.compile(r"\d[\d,.]*")
+#: What fails again so soon is not told again, though a pass went well in between.
+_QUIET_SECONDS = 60.0
 
 
 class Service:
     """A daemon thread. Start it once; `stop` may be called again, and without a start.
 
-    A pass that fails is logged, once as long as the reason stays the same, and done again after a pause that doubles with
+    A pass that fails is logged, once as long as the reason stays the same but for its numbers, and done again after a pause that doubles with
     each failure. What trying again cannot help has pauses of its own. Nothing but a stop ends the thread, unless `failed`
     raises.
     """
@@ -37,6 +41,8 @@ class Service:
         """`rest` is how long it rests before each pass, in seconds; a pass may change it."""
         self.failure = ""
         """Why the last pass failed; '' when it did not."""
+        self._told = ""
+        self._failed_at = 0.0
         self._rest = rest
         self._stopping = threading.Event()
         self._deadline = 0.0
@@ -103,7 +109,7 @@ class Service:
         return self.has_more and time.monotonic() < self._deadline
 
     def _note(self, error: Exception, pause: float) -> float:
-        """Log what a pass met, unless the last one met the same; return the pause that follows one of so long."""
+        """Log what a pass met, unless the last one that failed met the same; return the pause that follows one of so long."""
         is_known = isinstance(error, RetrospanError | OSError)
         first, last = (
             self.pauses
@@ -112,8 +118,9 @@ class Service:
         )
         pause = min(max(2 * pause, first), last)
         reason = (str(error) if is_known else f"{type(error).__name__}: {error}")[:500]
-        if reason != self.failure:
+        kind, now = _NUMBER.sub("0", reason), time.monotonic()
+        if kind != self._told or not (self.failure or now - self._failed_at < _QUIET_SECONDS):
             told = None if is_known else error
             _LOG.error("%s failed, trying again in %.1f s: %s", self.work, pause, reason, exc_info=told)
-        self.failure = reason
+        self.failure, self._told, self._failed_at = reason, kind, now
         return pause
