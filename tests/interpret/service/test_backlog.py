@@ -68,3 +68,15 @@ def test_a_wake_counts_once(backlog: Backlog) -> None:
     assert sleeper.is_alive()
     wake(backlog)
     assert has_woken(sleeper)
+
+
+def test_what_is_being_read_lags_until_it_is_read(backlog: Backlog) -> None:
+    read_again(backlog)
+    (batch,) = backlog.take(0, [], None, room=10, patience=0.0)
+    assert backlog.lag_traces == 1 and backlog.lag_seconds > 0.0, "one that hangs must be seen"
+    backlog.done(batch.part([*batch.newest]))
+    assert (backlog.lag_traces, backlog.lag_seconds) == (0, 0.0)
+    read_again(backlog)
+    assert backlog.take(0, [], None, room=10, patience=0.0)
+    backlog.lose()
+    assert backlog.lag_seconds == 0.0, "it is found again with the next connection"

@@ -25,6 +25,9 @@ class Backlog:
         self._noticed: list[tuple[int, int]] = []
         self._awaited: dict[TraceKey, Touched] = {}  # what a rebuild still waits for
         self._busy = 0
+        self._taken: dict[
+            TraceKey, float
+        ] = {}  # when each trace was taken that is being read, the first first
         self._took = 0.0  # when a batch was taken, by the monotonic clock
         self._is_known = True  # False while what is unread is not known: the warehouse is away
         self._changed = threading.Condition()
@@ -97,9 +100,11 @@ class Backlog:
 
     @property
     def lag_seconds(self) -> float:
-        """How long the longest waiting trace has waited; one that grows waits from when it has its turn."""
+        """How long the longest waiting trace has waited, or is being read; one that grows waits from when it has its turn."""
         with self._changed:
-            return self._queue.lag(time.monotonic())
+            now = time.monotonic()
+            taken = next(iter(self._taken.values()), now)
+            return max(self._queue.lag(now), now - taken)
 
     @property
     def wants_unread(self) -> bool:
@@ -111,6 +116,7 @@ class Backlog:
         with self._changed:
             self._is_known = False
             self._busy = 0
+            self._taken.clear()
 
     def begin(self, unread: Sequence[Touched]) -> None:
         """Take in all that is unread."""
@@ -165,6 +171,7 @@ class Backlog:
                     if trace in self._awaited:
                         batch.rebuilt.append(trace)
                     self._busy += 1
+                    self._taken.setdefault(trace, now)
             if batches:
                 self._took = now
             elif noticed:
@@ -175,6 +182,8 @@ class Backlog:
         """Count the traces of a batch as done; `again` has them read once more."""
         with self._changed:
             self._busy -= len(batch.newest)
+            for trace_id in batch.newest:
+                self._taken.pop((batch.tenant, trace_id), None)
             for trace in batch.rebuilt:
                 self._awaited.pop(trace, None)
             if again:
