@@ -41,8 +41,8 @@ class Service:
         """`rest` is how long it rests before each pass, in seconds; a pass may change it."""
         self.failure = ""
         """Why the last pass failed; '' when it did not."""
-        self._told = ""
-        self._failed_at = 0.0
+        self._logged_reason = ""
+        self._reason_met_at = 0.0
         self._rest = rest
         self._stopping = threading.Event()
         self._deadline = 0.0
@@ -119,8 +119,8 @@ class Service:
         pause = min(max(2 * pause, first), last)
         reason = (str(error) if is_known else f"{type(error).__name__}: {error}")[:500]
         kind, now = _NUMBER.sub("0", reason), time.monotonic()
-        if kind != self._told or not (self.failure or now - self._failed_at < _QUIET_SECONDS):
+        if kind != self._logged_reason or not (self.failure or now - self._reason_met_at < _QUIET_SECONDS):
             told = None if is_known else error
             _LOG.error("%s failed, trying again in %.1f s: %s", self.work, pause, reason, exc_info=told)
-        self.failure, self._told, self._failed_at = reason, kind, now
+        self.failure, self._logged_reason, self._reason_met_at = reason, kind, now
         return pause
