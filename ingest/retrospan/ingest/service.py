@@ -23,9 +23,9 @@ _QUIET_SECONDS = 60.0
 class Service:
     """A daemon thread. Start it once; `stop` may be called again, and without a start.
 
-    A pass that fails is logged, once as long as the reason stays the same but for its numbers, and done again after a pause that doubles with
-    each failure. What trying again cannot help has pauses of its own. Nothing but a stop ends the thread, unless `failed`
-    raises.
+    A pass that fails is logged, once as long as the reason stays the same but for its numbers, and done again after a pause
+    that doubles with each failure. What trying again cannot help has pauses of its own. Nothing but a stop ends the thread,
+    unless `failed` raises.
     """
 
     thread_name: ClassVar[str]

@@ -12,8 +12,8 @@
     bytes_per_second = "20 MiB"
 
 The file is checked at every request, so a change takes effect with the next one. If it cannot be used, the previous
-tokens stay in force, which is logged once, and told by `/health`; a file that others could have written cannot be used. Messages never name a
-value of the file other than a token's name.
+tokens stay in force, which is logged once, and told by `/health`; a file that others could have written cannot be used.
+Messages never name a value of the file other than a token's name.
 """
 
 from __future__ import annotations

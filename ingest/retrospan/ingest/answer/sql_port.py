@@ -2,8 +2,8 @@
 
 Each query passes the guard and runs on its own connection, under limits of time, memory and threads that no request can
 lift, with `readonly=1`; the connection is closed afterwards. If there are tokens, queries need the right `read`,
-commands `admin` and the numbers of the collector `metrics`; `/ping` and the status of `/health` are open to everyone. Nothing here touches the connections of
-loader and interpreter, so a query cannot delay intake.
+commands `admin` and the numbers of the collector `metrics`; `/ping` and the status of `/health` are open to everyone.
+Nothing here touches the connections of loader and interpreter, so a query cannot delay intake.
 """
 
 from __future__ import annotations
