@@ -1,4 +1,4 @@
-"""Results without what they measure of the call itself: how long a search took, under which id it was answered.
+"""Results without what they measure of the call itself: how long a search took.
 
 Two searches that found the same came to the same, though one of them took longer.
 """
@@ -10,13 +10,15 @@ from functools import lru_cache
 
 from retrospan.ingest.json_text import read_value, write_json
 
-#: Names that are of no thing a tool could be asked for: `duration` is that of a song or of a way, too.
+#: Names that are of no thing a tool could be asked for: `duration` is that of a song or of a way, too, and an id may be what
+#: was made.
 _MEASURED = re.compile(
     r"(?:took|elapsed|latency|(?:response|execution|query|search|processing)_?time)(?:_?(?:in_?)?(?:ms|s|sec|secs|seconds|millis"
-    r"|milliseconds|us|ns))?|(?:request|correlation)_?id",
+    r"|milliseconds|us|ns))?",
     re.IGNORECASE,
 )
-_MAY_MEASURE = re.compile(r"took|elapsed|latency|time|request_?id|correlation_?id", re.IGNORECASE)
+#: Parts of these, whatever begins with a capital: a text without any is not read.
+_PARTS = ("took", "lapsed", "atency", "_time", "Time")
 #: Longer results are compared whole.
 _MOST_CHARACTERS = 20_000
 
@@ -24,7 +26,7 @@ _MOST_CHARACTERS = 20_000
 @lru_cache(maxsize=1024)
 def unmeasured(result: str) -> str | None:
     """Return the JSON of a result without those members of its objects; None where it has none, or nothing besides."""
-    if len(result) > _MOST_CHARACTERS or not _MAY_MEASURE.search(result):
+    if len(result) > _MOST_CHARACTERS or not any(part in result for part in _PARTS):
         return None
     value = read_value(result)
     left = _without(value)
