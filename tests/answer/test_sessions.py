@@ -57,6 +57,18 @@ def test_settings_of_writing_are_taken_and_mean_nothing(port: Port) -> None:
     assert port.sql(asked_of, mutations_sync="3")[1] == before
 
 
+def test_a_limit_is_kept_or_refused(port: Port) -> None:
+    shown = "SELECT value FROM system.settings WHERE name = 'max_execution_time'"
+    assert port.sql(shown, max_execution_time="2.5")[1].startswith(b"2")
+    assert port.sql(shown, max_execution_time="")[0] == 200
+    for wrong in ("abc", "-1", "1e3", "²"):
+        for asked_for in ({"max_execution_time": wrong}, {"max_result_rows": wrong}):
+            status, said, _ = port.sql(shown, **asked_for)
+            assert status == 400 and b"Code: 72" in said and b"is not a number" in said, wrong
+    assert port.sql(shown, max_result_rows="2.5")[0] == 400
+    assert port.sql(f"{shown} SETTINGS max_execution_time = 'abc'")[0] == 400
+
+
 def test_a_session_that_is_not_there_is_told_when_asked_for(port: Port) -> None:
     status, body, _ = port.sql("SELECT 1", session_id="nobody", session_check="1")
     assert status == 404 and b"Code: 372" in body and b"SESSION_NOT_FOUND" in body

@@ -40,6 +40,8 @@ from retrospan.schemas.store import Escaped, Parameters, Store
 _PARAMETER = re.compile(r"(?![0-9]+$)(?!\$$)[A-Za-z0-9_$]{1,120}")
 
 
+CANNOT_PARSE_NUMBER = 72
+_SECONDS = re.compile(r"[0-9]{1,9}\.[0-9]{1,9}")
 #: A parameter of this type is a name: which one decides whether a statement may be executed.
 _IDENTIFIER = "identifier"
 
@@ -246,10 +248,19 @@ class Understanding:
             check_value(name, value)
             if name not in LOWERED:
                 chosen[name] = int(value) if value.isdecimal() else value
-            elif value.isdecimal() and int(value) > 0:
+            elif (limit := _limit(name, value)) > 0:
                 # 0 means without limit in ClickHouse: it lifts nothing here.
-                most[name] = min(int(value), most.get(name, int(value)))
+                most[name] = min(limit, most.get(name, limit))
         return {**chosen, **bounded(most)}
+
+
+def _limit(name: str, value: str) -> float:
+    """Return a limit that was asked for; 0 for none. Raises SqlError where it cannot be kept, since it is not a number."""
+    if value.isdecimal():
+        return int(value)
+    if not value or (name == "max_execution_time" and _SECONDS.fullmatch(value)):
+        return float(value or 0)
+    raise SqlError(f"{value[:60]!r} is not a number that {name} can be.", code=CANNOT_PARSE_NUMBER)
 
 
 def reading_less(sql: str) -> str:
