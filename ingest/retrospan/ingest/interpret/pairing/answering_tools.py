@@ -95,7 +95,7 @@ def _read_on(
     find = _executions(executed, span.sent.started_at)
     found, waiting = [*before.named], before.waiting
     for message in span.input[len(found) :]:
-        said = message
+        said: Message = message
         calls = parts_of(message, "tool_call")
         answered = [part.get("id") for part in parts_of(message, "tool_call_response")]
         place = _answered(message, waiting, find, is_known) if waiting and not (calls or answered) else None
