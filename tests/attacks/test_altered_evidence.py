@@ -427,6 +427,19 @@ def test_a_ledger_with_fresh_checksums_is_named(data: Path) -> None:
     assert found.names("^batches, number", "holds records from"), found.wrong
 
 
+@pytest.mark.long
+def test_a_damaged_ledger_is_named_though_nothing_is_lost_with_it(data: Path) -> None:
+    path = data / "log" / "batches.jsonl"
+    content = bytearray(path.read_bytes())
+    content[content.index(b'"loaded"') + 10] ^= 1
+    path.write_bytes(content)
+    found = verify(data)
+    assert list(found.wrong) == ["log/batches.jsonl"], found.wrong
+    assert found.names("log/batches.jsonl", "a line could not be read")
+    assert any("a line could not be read" in reason for reason in found.health["reasons"])
+    assert not verify(data).wrong
+
+
 @pytest.mark.soak
 def test_a_quarantine_that_never_was_is_named(data: Path) -> None:
     lines = ledger_lines(data)

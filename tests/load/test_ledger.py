@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from retrospan.ingest.load.chain import Chains
 from retrospan.ingest.load.ledger import Batch, Ledger
 from retrospan.ingest.machine.durable_files import Files
 
@@ -61,6 +62,9 @@ def test_damage_in_the_middle_begins_a_new_epoch(path: Path) -> None:
     ledger = Ledger.open(path)
     assert (ledger.epoch, ledger.loaded_sequence, ledger.open_batch) == (2, 0, None)
     assert ledger.damaged_lines == 1
+    assert Chains(ledger).complaint.startswith("log/batches.jsonl: a line could not be read")
+    ledger.close()
+    assert Chains(Ledger.open(path)).complaint == "", "what is written since is whole"
 
 
 def test_a_new_epoch_forgets_what_was_loaded(path: Path) -> None:

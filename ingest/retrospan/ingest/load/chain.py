@@ -68,6 +68,18 @@ class Chains:
         return tuple(self._ledger.lost)
 
     @property
+    def damage(self) -> str:
+        """What of the ledger could not be read when it was opened, in one sentence; '' where all could."""
+        lines = self._ledger.damaged_lines
+        if not lines:
+            return ""
+        which = "a line" if lines == 1 else f"{lines:,} lines"
+        return (
+            f"{which} could not be read when the collector started: everything was loaded again, and what was noted there of "
+            "files that were missing is not known"
+        )
+
+    @property
     def is_rechecked(self) -> bool:
         """Whether the log was compared with its hashes since it was loaded anew."""
         return self._ledger.rechecked >= self._ledger.epoch
@@ -78,7 +90,8 @@ class Chains:
         lost = [
             f"log/{name} was missing at a start, though records had been loaded" for name in self._ledger.lost
         ]
-        return "; ".join([*lost, *filter(None, [self._ledger.differs])])
+        damage = self.damage and f"log/batches.jsonl: {self.damage}"
+        return "; ".join([*lost, *filter(None, [damage, self._ledger.differs])])
 
     @property
     def quarantined(self) -> tuple[int, ...]:

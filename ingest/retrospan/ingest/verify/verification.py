@@ -157,6 +157,8 @@ class Verification:
             part.report_wrong(
                 "log/hashes", f"ends with record {chains.hashes.last}, but {state.loaded} are loaded"
             )
+        if chains.damage:
+            part.report_wrong("log/batches.jsonl", chains.damage)
         for name in () if proven else chains.lost:
             part.report_wrong(
                 f"log/{name}",
