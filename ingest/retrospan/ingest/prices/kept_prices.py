@@ -1,7 +1,7 @@
 """The price tables that a collector was ever given, kept in `prices.jsonl` of its directory.
 
 A table applies from the moment it is adopted: whatever arrived earlier keeps the prices of the earlier tables. Each
-line is linked to those before it by a hash, so that a price that is altered later is no price.
+line is linked to those before it by a hash, so that a price that was altered later is not believed.
 """
 
 from __future__ import annotations
