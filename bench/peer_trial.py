@@ -23,7 +23,7 @@ from bench.processes import TOP, BenchError, cpu_seconds_of_family, family, free
 
 #: Runs that are asked for one by one.
 ASKED = 20
-_READY_SECONDS, _QUERYABLE_SECONDS, _POLL_SECONDS = 60.0, 300.0, 0.05
+_READY_SECONDS, _QUERYABLE_SECONDS, _POLL_SECONDS = 300.0, 300.0, 0.05
 #: So long a program may take until it finds what it answers by its id.
 _SEARCHABLE_SECONDS = 120.0
 #: How often the memory is looked at.
