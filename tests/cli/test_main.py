@@ -128,6 +128,9 @@ def test_version(capsys: pytest.CaptureFixture[str]) -> None:
         (["--versoin"], "Did you mean '--version'?"),
         (["runs", "--jsno"], "unknown flag '--jsno'. Did you mean '--json'?"),
         (["runs", "--js"], "unknown flag '--js'. Did you mean '--json'?"),  # no abbreviations
+        (["runs", "--url", "http://a"], "unknown flag '--url'. Set RETROSPAN_URL"),
+        (["show", "last", "--server=a:1"], "unknown flag '--server'. Set RETROSPAN_URL"),
+        (["serve", "--host", "a"], "unknown flag '--host'. Did you mean '--http'?"),
         (["runs", "4bf9"], "'4bf9' is one argument too many."),
         (["show"], "RUN[/N] is missing."),
         (["diff", "last"], "RUN_B is missing."),

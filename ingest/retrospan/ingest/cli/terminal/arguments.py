@@ -17,6 +17,8 @@ from retrospan.schemas.errors import PermanentError
 
 RUN_HELP = "run id, a prefix of 4 or more characters, or 'last'"
 _EMPTY = "is empty"
+#: What many programs call the address that a command asks; here it is a variable.
+_OF_COLLECTOR = ("--url", "--server", "--host", "--port", "--address")
 ANSWERED = "0 answered, 2 wrong use or trouble"
 
 
@@ -105,7 +107,10 @@ class Parser(argparse.ArgumentParser):
             word = message.removeprefix("unrecognized arguments: ").split(" ")[0]
             if not word.startswith("-"):
                 return f"'{word}' is one argument too many."
-            meant = nearest(word.split("=")[0], [flag for flag in self.flag_names() if len(flag) > 2])
+            flag = word.split("=")[0]
+            if flag in _OF_COLLECTOR and self.prog != "retrospan serve":
+                return f"unknown flag '{flag}'. Set RETROSPAN_URL to the collector that is to be asked."
+            meant = nearest(flag, [known for known in self.flag_names() if len(known) > 2])
             return f"unknown flag '{word}'." + (f" Did you mean '{meant}'?" if meant else "")
         missing = re.match(r"the following arguments are required: (.*)", message)
         if missing:
