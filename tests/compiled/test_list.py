@@ -70,3 +70,32 @@ def test_nothing_that_is_compiled_looks_for_a_value_in_a_row_that_is_put_togethe
                 rows = node.comparators if isinstance(node, ast.Compare) else ()
                 parts = [part for row in rows for part in getattr(row, "elts", ())]
                 assert not any(isinstance(part, ast.Starred) for part in parts), f"{file}:{ast.unparse(node)}"
+
+
+def test_nothing_that_is_compiled_looks_for_a_value_in_a_generator() -> None:
+    """`x in walk()` fails at run time: what mypyc makes of a generator can be gone through, and not asked."""
+    trees = {
+        file: ast.parse((TOP / root / file).read_bytes()) for root in ROOTS for file in files_in(TOP / root)
+    }
+    makers = {
+        node.name
+        for tree in trees.values()
+        for node in ast.walk(tree)
+        if isinstance(node, ast.FunctionDef) and _yields(node)
+    }
+    assert "ancestors" in makers
+    for file, tree in trees.items():
+        for node in ast.walk(tree):
+            asked = (
+                node.comparators
+                if isinstance(node, ast.Compare) and isinstance(node.ops[0], ast.In | ast.NotIn)
+                else ()
+            )
+            for each in asked:
+                called = each.func if isinstance(each, ast.Call) else None
+                name = getattr(called, "attr", getattr(called, "id", ""))
+                assert name not in makers, f"{file}: {ast.unparse(node)}"
+
+
+def _yields(function: ast.FunctionDef) -> bool:
+    return any(isinstance(node, ast.Yield | ast.YieldFrom) for node in ast.walk(function))

@@ -90,7 +90,7 @@ def said_before(tree: Tree, models: Sequence[ModelCall], last: Answer) -> tuple[
         return None
     for call in reversed(models[:-1]):
         answer = text_in(call.span.output, call.ordinal)
-        if answer is not None and answer.text == text and outermost in tree.ancestors(call.span):
+        if answer is not None and answer.text == text and tree.is_below(call.span, outermost):
             return call, answer
     return None
 

@@ -39,7 +39,7 @@ def ended_with_failure(
     )
     last = outermost[-1]
     return last.sent.done_at >= max(begun, default=0) and (
-        answering is None or last in tree.ancestors(answering)
+        answering is None or tree.is_below(answering, last)
     )
 
 

@@ -95,6 +95,10 @@ class Tree:
             yield above
             above = self._parents.get(above)
 
+    def is_below(self, span: NormalizedSpan, above: NormalizedSpan) -> bool:
+        """Tell whether a span has another among its ancestors."""
+        return any(each is above for each in self.ancestors(span))
+
     def top_down(self) -> Sequence[NormalizedSpan]:
         """Return the spans, each after the one above it."""
         if self._top_down is None:
