@@ -9,14 +9,13 @@ from __future__ import annotations
 import json
 import re
 import shutil
-import subprocess
-import sys
 import zlib
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
+from attacks.altered_directory import alter
 from fix_collector import Served
 from forging import content_of, write_archive
 from keeping import agent_run, trace_of
@@ -26,42 +25,6 @@ from retrospan.ingest.log.archive import archived_in
 from retrospan.ingest.log.segment import Segment
 
 KEPT = 16
-SCENE = Path(__file__).with_name("evidence_scene.py")
-
-
-@pytest.fixture(scope="module")
-def original(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A stopped directory, as it should be."""
-    data = tmp_path_factory.mktemp("evidence") / "data"
-    scene(data, "build")
-    return data
-
-
-@pytest.fixture
-def data(original: Path, tmp_path: Path) -> Path:
-    """A copy of it to alter."""
-    shutil.copytree(original, tmp_path / "data", symlinks=True)
-    return tmp_path / "data"
-
-
-def scene(data: Path, command: str, given: str = "") -> str:
-    done = subprocess.run(
-        [sys.executable, str(SCENE), str(data), command],
-        check=False,
-        capture_output=True,
-        text=True,
-        input=given,
-        timeout=300,
-    )
-    assert done.returncode == 0, done.stdout + done.stderr
-    return done.stdout
-
-
-def alter(data: Path, *statements: str) -> None:
-    """Run statements in the stopped directory."""
-    scene(data, "sql", json.dumps(statements))
-
-
 CALL = "0202020202020202"
 
 
@@ -238,70 +201,6 @@ def test_altered_rows_are_named(altered: Verified, alteration: str) -> None:
     assert altered.names(place, what), f"{alteration}: {place} {what}\n" + "\n".join(
         map(str, altered.wrong.items())
     )
-
-
-@pytest.mark.long
-def test_a_view_that_was_altered_is_named_and_made_anew(data: Path) -> None:
-    (path,) = (data / "warehouse" / "store").rglob("runs.sql")
-    text = path.read_text()
-    end = text.rindex("WHERE NOT deleted")
-    hidden = text[:end] + text[end:].replace("NOT deleted", f"run_id != '{trace_of('keep-1')}'")
-    assert hidden != text
-    path.write_text(hidden)
-    served = Served(data, data.parent / "stderr.txt")
-    try:
-        served.wait_idle()
-        there = "SELECT count() AS n FROM runs WHERE run_id = {run:String}"
-        assert served.rows(there, run=trace_of("keep-1")) == [{"n": 0}]
-        found = ask(served, "--seed", "1")
-        assert found.wrong == {"view runs": "is not that of this release: `retrospan migrate` makes it anew"}
-        served.run("migrate")
-        assert served.rows(there, run=trace_of("keep-1")) == [{"n": 1}]
-        assert not ask(served, "--seed", "1").wrong
-    finally:
-        served.kill()
-
-
-@pytest.mark.long
-def test_a_warehouse_that_cannot_be_opened_says_that_the_log_has_everything(data: Path) -> None:
-    (path,) = (data / "warehouse" / "store").rglob("runs.sql")
-    path.write_text(path.read_text().replace("SELECT", "SELEKT"))
-    with pytest.raises(AssertionError, match=r"move that directory away: the next start loads everything"):
-        Served(data, data.parent / "stderr.txt")
-    (data / "warehouse").rename(data.parent / "damaged")
-    assert not verify(data, "--full", "--derived").wrong
-
-
-@pytest.mark.long
-def test_a_damaged_index_is_named(data: Path) -> None:
-    # Rows that are read as a whole do not show it, and those that are asked for by a key are not found.
-    damage_index(Path(scene(data, "parts", "canon_values").split()[0]))
-    found = verify(data, "--full")
-    assert found.names("^canon_values, part ", "is damaged: Checksum"), found.wrong
-
-
-@pytest.mark.long
-def test_a_damaged_index_of_what_was_sent_does_not_keep_the_collector_from_starting(data: Path) -> None:
-    part = Path(scene(data, "parts", "raw_spans").split()[0])
-    damage_index(part)
-    served = Served(data, data.parent / "stderr.txt")
-    try:
-        assert "raw_spans cannot be read: run `retrospan rebuild`" in str(served.health()["reasons"])
-        assert f"the part {part.name} of raw_spans is damaged, and put aside: Checksum" in served.stderr()
-        served.send([agent_run("later", "ok")])
-        served.run("rebuild")
-        served.wait_idle()
-        assert served.health()["status"] == "ok", served.health()["reasons"]
-        assert not ask(served, "--full", "--derived").wrong
-    finally:
-        served.kill()
-
-
-def damage_index(part: Path) -> None:
-    index = part / "primary.cidx"
-    content = bytearray(index.read_bytes())
-    content[-2] ^= 4
-    index.write_bytes(content)
 
 
 @pytest.mark.long

@@ -113,17 +113,7 @@ def read_span(
     metadata = _metadata(sent.attributes, places)
     operation = operation or operation_of(places, bool(sent.parent_span_id))
     span = NormalizedSpan(sent=sent, operation=operation, names=names)
-    span.agent_name = places.text(*names.agents) or _named(metadata, *_AGENT_NAMES) or _named_agent(places)
-    if span.agent_name is None and operation != "other" and TYPED in places.listed:
-        span.agent_name = entity_named(sent.attributes, "agent")
-    if span.operation == "agent" and span.agent_name is None:
-        node = places.text(*names.agent_nodes)
-        span.agent_name = node if node and not _HEX.fullmatch(node) else name_beside_method(sent)
-        span.agent_name = span.agent_name or _first_text(value for _, value in places.matching(_ENTITY_NAME))
-    if span.operation == "workflow" and span.agent_name is None:
-        named = None if _UUID.search(sent.name) else sent.name.removeprefix("invoke_workflow ")
-        told = _first_text(value for _, value in places.matching(_WORKFLOW_NAME))
-        span.agent_name = places.text(semconv.WORKFLOW_NAME) or told or named
+    _name_agent(sent, places, metadata, span)
     span.agent_version = places.text(semconv.AGENT_VERSION)
     span.conversation = places.text(*names.conversations) or _named(metadata, *_CONVERSATION_NAMES)
     span.user = places.text(*names.users) or _named(metadata, *_USER_NAMES)
@@ -170,6 +160,22 @@ def read_span(
         or bool((sent.events or sent.logs) and _tells_by_events(sent))
     )
     return span
+
+
+def _name_agent(sent: Span, places: SpanFields, metadata: dict[str, object], span: NormalizedSpan) -> None:
+    """Give a span the name of the agent that it is of, or is, where its own attributes tell it."""
+    names = span.names
+    span.agent_name = places.text(*names.agents) or _named(metadata, *_AGENT_NAMES) or _named_agent(places)
+    if span.agent_name is None and span.operation != "other" and TYPED in places.listed:
+        span.agent_name = entity_named(sent.attributes, "agent")
+    if span.operation == "agent" and span.agent_name is None:
+        node = places.text(*names.agent_nodes)
+        span.agent_name = node if node and not _HEX.fullmatch(node) else name_beside_method(sent)
+        span.agent_name = span.agent_name or _first_text(value for _, value in places.matching(_ENTITY_NAME))
+    if span.operation == "workflow" and span.agent_name is None:
+        named = None if _UUID.search(sent.name) else sent.name.removeprefix("invoke_workflow ")
+        told = _first_text(value for _, value in places.matching(_WORKFLOW_NAME))
+        span.agent_name = places.text(semconv.WORKFLOW_NAME) or told or named
 
 
 def _passes_between_agents(sent: Span, places: SpanFields, span: NormalizedSpan) -> bool:

@@ -18,6 +18,7 @@ from retrospan.ingest.interpret.calls.call_ids import CallIds
 from retrospan.ingest.interpret.messages.message import Message, parts_of
 from retrospan.ingest.interpret.normalize.normalized_span import NormalizedSpan
 from retrospan.ingest.interpret.tree.tree import Tree
+from retrospan.ingest.interpret.unfolding.told_requests import told_request
 
 #: The tools that ran, by the id of the call.
 Executed = dict[str, NormalizedSpan]
@@ -140,21 +141,9 @@ def _left_out(
 
 def _told(span: NormalizedSpan, at: int, place: int, answer: Message) -> NormalizedSpan:
     """Return the call that a prompt retells, whose answer stands at a place in it."""
-    return NormalizedSpan(
-        sent=replace(span.sent, started_at=at, ended_at=0),
-        operation="inference",
-        dialect=span.dialect,
-        agent_name=span.agent_name,
-        conversation=span.conversation,
-        provider=span.provider,
-        request_model=span.request_model,
-        system=span.system,
-        input=span.input[:place],
-        output=[answer],
-        tool_definitions=span.tool_definitions,
-        is_told=True,
-        names=span.names,
-    )
+    told = told_request(span, at, span.input[:place], [answer])
+    told.tool_definitions = span.tool_definitions
+    return told
 
 
 def _asked_in(message: Message) -> list[str]:

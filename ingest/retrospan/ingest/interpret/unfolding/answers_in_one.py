@@ -8,13 +8,13 @@ last one; what it counts is of all of them, or of the last one as well where the
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
 
 from retrospan.ingest.interpret.messages.alike_parts import ToldAnswers
 from retrospan.ingest.interpret.messages.completion import agree
 from retrospan.ingest.interpret.messages.message import Message, Part, parts_of
 from retrospan.ingest.interpret.normalize.normalized_span import NormalizedSpan
 from retrospan.ingest.interpret.tree.tree import Tree
+from retrospan.ingest.interpret.unfolding.told_requests import told_request
 
 #: What only the last answer is known to have.
 _OF_THE_LAST = ("response_model", "response_id", "finish_reasons", "failed", "error_type", "error_message")
@@ -122,24 +122,11 @@ def _requests(
         if answer is answers[-1]:
             at = max(at, ran)
         after = answer.stop
-        request = NormalizedSpan(
-            sent=replace(span.sent, started_at=at, ended_at=0),
-            operation="inference",
-            dialect=span.dialect,
-            names=span.names,
-            agent_name=span.agent_name,
-            conversation=span.conversation,
-            provider=span.provider,
-            request_model=span.request_model,
-            parameters=span.parameters,
-            system=span.system,
-            # What is left of a prompt whose beginning nobody tells is not what the model was given.
-            input=[*span.input, *said[: answer.start]] if span.input else [],
-            output=said[answer],
-            tool_definitions=span.tool_definitions,
-            is_told=True,
-            is_of_several=True,
-        )
+        # What is left of a prompt whose beginning nobody tells is not what the model was given.
+        given = [*span.input, *said[: answer.start]] if span.input else []
+        request = told_request(span, at, given, said[answer])
+        request.parameters, request.tool_definitions = span.parameters, span.tool_definitions
+        request.is_of_several = True
         if answer is answers[-1]:
             for name in (*_OF_THE_LAST, "tokens") if span.counts_last else _OF_THE_LAST:
                 setattr(request, name, getattr(span, name))

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 from itertools import pairwise
 
 from retrospan.ingest.interpret.messages.finish_reasons import FOR_TOOLS
@@ -19,6 +18,7 @@ from retrospan.ingest.interpret.messages.provider_payloads import parse_answer
 from retrospan.ingest.interpret.normalize.normalized_span import NormalizedSpan
 from retrospan.ingest.interpret.tree.tree import Tree
 from retrospan.ingest.interpret.unfolding.kept_turns import KeptTurn, kept_turns, turn_of
+from retrospan.ingest.interpret.unfolding.told_requests import told_request
 
 _AROUND = ("agent", "workflow")
 
@@ -145,20 +145,9 @@ def _retold(prompt: Sequence[Message], rounds: Sequence[Sequence[NormalizedSpan]
 def _told(
     span: NormalizedSpan, at: int, said: Sequence[Message], answer: Sequence[Message]
 ) -> NormalizedSpan:
-    return NormalizedSpan(
-        sent=replace(span.sent, started_at=at, ended_at=0),
-        operation="inference",
-        dialect=span.dialect,
-        names=span.names,
-        agent_name=span.agent_name,
-        system=span.system,
-        input=[*said],
-        output=[*answer],
-        request_model=span.request_model,
-        provider=span.provider,
-        is_told=True,
-        is_of_several=True,
-    )
+    told = told_request(span, at, said, answer)
+    told.is_of_several = True
+    return told
 
 
 def _returned(around: NormalizedSpan | None) -> list[Message]:
