@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from retrospan.ingest.cli.client.collector_client import Row
-from retrospan.ingest.cli.client.rows import moment_of, texts_of, whole
+from retrospan.ingest.cli.client.rows import moment_of, text_of, texts_of, whole
 from retrospan.ingest.cli.client.session import Session
 from retrospan.ingest.cli.terminal.moments import Moment
 from retrospan.ingest.cli.terminal.text import counted, nearest, safe
@@ -21,7 +21,27 @@ def since_text(session: Session, since: Moment | None) -> str:
 
 def no_runs_yet(session: Session) -> str:
     """Return what to say when the warehouse holds no run at all."""
-    return nothing_yet(session.warehouse.address, session.warehouse.health())
+    health = session.warehouse.health()
+    said = nothing_yet(session.warehouse.address, health)
+    if not _number(health, "durable_sequence") or being_read(health):
+        return said
+    if loose := loose_records(session.ask("records_of_no_trace")):
+        said += f"\n{loose}"
+    return said
+
+
+def loose_records(rows: Sequence[Row]) -> str:
+    """Return what to say of log records that name no trace, by service (`records_of_no_trace`); "" where there are none."""
+    if not rows:
+        return ""
+    number = sum(whole(row, "records") or 0 for row in rows)
+    names = [safe(name) for row in rows if (name := text_of(row, "service_name"))]
+    of_whom = f" of {', '.join(names)}" if names else ""
+    name, make = ("names", "makes") if number == 1 else ("name", "make")
+    return (
+        f"{counted(number, 'log record')}{of_whom} {name} no trace and {make} no run: have the agent send spans as well\n"
+        "(docs/instrumentation.md says how)."
+    )
 
 
 def nothing_yet(address: str, health: Mapping[str, object]) -> str:
