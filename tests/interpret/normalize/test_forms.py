@@ -234,6 +234,31 @@ def test_tokens_are_counted_once(attributes: dict[str, object], expected: tuple[
     assert (call.input_tokens, call.output_tokens, call.cached_tokens) == expected
 
 
+@pytest.mark.parametrize(
+    ("provider", "said_total", "expected"),
+    [
+        ("anthropic", None, 70),
+        ("aws.bedrock", None, 70),
+        ("openai", None, 10),  # it counts what was cached in its input: what is more is known of no bucket
+        ("azure.ai.openai", None, 10),
+        ("openai", 73, 70),  # the total tells it
+        ("anthropic", 99, 10),
+    ],
+)
+def test_what_was_cached_is_added_where_the_input_may_leave_it_out(
+    provider: str, said_total: int | None, expected: int
+) -> None:
+    used = {
+        "gen_ai__provider__name": provider,
+        "gen_ai__usage__input_tokens": 10,
+        "gen_ai__usage__cache_read__input_tokens": 60,
+        "gen_ai__usage__output_tokens": 3,
+        **({"gen_ai__usage__total_tokens": said_total} if said_total else {}),
+    }
+    (call,) = rows(agent(), chat(1, [said("user", "Hi")], "Done.", **used)).model_calls
+    assert (call.input_tokens, call.cached_tokens) == (expected, 60)
+
+
 def test_what_follows_from_a_span_s_own_words_goes_before_what_it_holds() -> None:
     found = rows(
         agent(),

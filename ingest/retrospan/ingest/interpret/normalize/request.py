@@ -49,6 +49,8 @@ _NO_PARAMETERS = {
     "id",
     "created_at",
 }
+#: Providers whose own count of input has in it what was cached: more than all of it is a contradiction, not a habit.
+_COUNTING_ALL = ("openai", "azure")
 #: How instrumentations call a model that they cannot tell.
 _UNKNOWN = frozenset(("unknown", "unknown_model", "unknown-model"))
 
@@ -88,7 +90,7 @@ def read_request(
         apart = (places.count(key) for key in names.tokens_apart)
         span.tokens.input += sum(count or 0 for count in apart)
     else:
-        _add_parts_apart(places, span.tokens)
+        _add_parts_apart(places, span)
     if span.operation in ("agent", "workflow") and span.tokens.input is None:
         rolled_up = places.value(*names.usage)
         if isinstance(rolled_up, dict):
@@ -103,15 +105,17 @@ def read_request(
             _read_named_models(places, span)
 
 
-def _add_parts_apart(places: SpanFields, tokens: TokenUsage) -> None:
+def _add_parts_apart(places: SpanFields, span: NormalizedSpan) -> None:
     """Add what was read from and written to a cache to a count of input that leaves them out, in place: it is less than they
     are, and no total says otherwise, or makes up the total only with them."""
+    tokens = span.tokens
     parts = (tokens.cached or 0) + (tokens.written or 0)
     if tokens.input is None or not parts or tokens.modal:
         return
     total = places.count(*places.names.total_tokens)
     without = tokens.input + (tokens.output or 0)
-    if total == without + parts or (parts > tokens.input and total in (None, without)):
+    leaves_out = parts > tokens.input and not (span.provider or "").lower().startswith(_COUNTING_ALL)
+    if total == without + parts or (leaves_out and total in (None, without)):
         tokens.input = whole(tokens.input + parts)
 
 
