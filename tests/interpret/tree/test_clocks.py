@@ -8,7 +8,8 @@ import pytest
 from made_runs import SECOND, act, agent, asks, chat, returned, rows, said, tool
 
 from retrospan.ingest.interpret.rows.lists import Rows
-from retrospan.ingest.interpret.spans.span import Span
+from retrospan.ingest.interpret.spans.span import Event, Span
+from retrospan.schemas import attributes as names
 
 ASK = said("user", "What is 2 + 2?")
 CALL, INNER = "call_0123456789", "call_9876543210"
@@ -117,3 +118,34 @@ def test_times_that_no_clock_agrees_with_stay() -> None:
     spans = [*of_caller(), *of_other(60)]
     spans[5].parent_span_id, spans[5].started_at = f"{2:016x}", 900 * SECOND
     assert said_of_clocks(rows(*spans)) == []
+
+
+@pytest.mark.parametrize("fast", [-3_600.0, -20.0, 0.0])
+def test_what_happened_on_a_span_moves_with_it(fast: float) -> None:
+    """An event stands in the step that was going on, and what it states holds from when it happened."""
+    around = act("", 3, takes=40, span_id=f"{2:016x}")
+    steps = [
+        act("", 10 + at, takes=9, inside=f"{2:016x}", retrospan__step__index=number)
+        for number, at in ((1, 0), (2, 10), (3, 20))
+    ]
+    decided = {names.DECISION_NAME: "next", names.DECISION_CHOSEN: "go on"}
+    observed = {names.ENTITY_TYPE: "order", names.ENTITY_ID: "A-1", names.CHANGES: '{"paid": true}'}
+    around.events = [
+        Event(name=names.DECISION, time_ns=1_015 * SECOND, attributes=decided),
+        Event(name=names.OBSERVATION, time_ns=1_025 * SECOND, attributes=observed),
+    ]
+    for span in (around, *steps):
+        span.resource = ELSEWHERE
+        span.started_at += int(fast * SECOND)
+        span.ended_at += int(fast * SECOND)
+        for event in span.events:
+            event.time_ns += int(fast * SECOND)
+    root = agent()
+    root.resource = {"service.name": "front", "host.name": "a"}
+    found = rows(root, around, *steps)
+    (decision,), (observation,) = found.decisions, found.observations
+    assert (decision.step, observation.step) == (1, 2)
+    moved = found.steps[0].started_at - steps[0].started_at
+    assert decision.at == around.events[0].time_ns + moved
+    assert observation.valid_from == observation.said_at == around.events[1].time_ns + moved
+    assert around.events[0].time_ns == int((1_015 + fast) * SECOND)

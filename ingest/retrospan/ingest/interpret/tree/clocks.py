@@ -131,11 +131,19 @@ def _whole(by: float) -> int:
 
 
 def _at_other_time(sent: Span, by: int) -> Span:
+    """Return the span with its events as they were by the other clock; whose clock its log records have nobody says."""
     return replace(
         sent,
-        started_at=sent.started_at + by if sent.started_at else 0,
-        ended_at=sent.ended_at + by if sent.ended_at else 0,
+        started_at=_moved(sent.started_at, by),
+        ended_at=_moved(sent.ended_at, by),
+        filled_at=_moved(sent.filled_at, by),
+        events=[replace(event, time_ns=_moved(event.time_ns, by)) for event in sent.events],
     )
+
+
+def _moved(time: int, by: int) -> int:
+    """Return a time by the other clock; 0 is none."""
+    return time + by if time else 0
 
 
 def _told(spans: Sequence[NormalizedSpan], by: int) -> ParseIssue:
