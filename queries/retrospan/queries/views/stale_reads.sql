@@ -21,7 +21,8 @@
 --   stale_when_read Bool: the new value already held when the old one was read
 --   span_id String: span that read it
 --   trace_id String: trace of the span
--- note: what a run read is derived from its retrospan.use events: the statement they name, else what held at that time, as known now.
+-- note: what a run read is derived from its retrospan.use events: the statement they name, else what held at that time by what had been stated by then.
+-- note: the new value is the one that holds since the statement that was read, if that was stated later, else the next one.
 -- example: SELECT run_id, step, field, value, new_value, overwritten_run_id FROM stale_reads WHERE entity_type = 'config' AND entity_id = 'acme-config' ORDER BY read_at
 SELECT
     r.tenant AS tenant,
@@ -32,15 +33,15 @@ SELECT
     r.step AS step,
     r.agent_name AS agent_name,
     r.read_at AS read_at,
-    r.value AS value,
-    r.observation_id AS observation_id,
-    r.following.2 AS new_value,
+    r.read.3 AS value,
+    r.read.5 AS observation_id,
+    r.following.3 AS new_value,
     r.following.1 AS overwritten_at,
-    r.following.3 AS overwritten_by,
-    r.following.4 AS overwritten_run_id,
-    r.following.5 AS overwritten_step,
-    r.following.6 AS overwritten_agent_name,
-    r.following.7 AS known_at,
+    r.following.5 AS overwritten_by,
+    r.following.6 AS overwritten_run_id,
+    r.following.7 AS overwritten_step,
+    r.following.8 AS overwritten_agent_name,
+    r.following.9 AS known_at,
     CAST(r.following.1 <= r.read_at, 'Bool') AS stale_when_read,
     r.span_id AS span_id,
     r.trace_id AS trace_id
@@ -57,16 +58,11 @@ FROM
         u.at AS read_at,
         u.span_id AS span_id,
         u.trace_id AS trace_id,
-        -- Places of the value that was read and of the one after it. A statement that is named need not have won.
-        if(u.named = '', arrayLastIndex(x -> x.1 <= u.at, c.changes), 0) AS place,
-        if(u.named = '', c.changes[place].2, u.said.2) AS value,
-        if(u.named = '', c.changes[place].3, u.named) AS observation_id,
-        if(
-            u.named = '',
-            if(place = 0, 0, place + 1),
-            arrayFirstIndex(x -> x.1 > u.said.1, c.changes)
-        ) AS next,
-        c.changes[next] AS following
+        -- What was read: since when it holds, when it was stated, value, hash, id. A statement that is named need not have won.
+        if(u.named = '', c.believed[arrayLastIndex(x -> greatest(x.1, x.2) <= u.at, c.believed)], u.said) AS read,
+        -- What holds since then, as known now.
+        arrayLastIndex(x -> x.1 <= read.1, c.changes) AS place,
+        c.changes[if(c.changes[place].4 != read.4 AND c.changes[place].2 >= read.2, place, place + 1)] AS following
     FROM
     (
         SELECT
@@ -82,7 +78,7 @@ FROM
             x.trace_id AS trace_id,
             ifNull(x.observation_id, '') AS named,
             o.field AS said_of,
-            (o.valid_from, o.value) AS said
+            (o.valid_from, least(o.said_at, o.known_from), o.value, o.value_hash, o.observation_id) AS said
         FROM canon_uses AS x
         INNER JOIN (SELECT tenant, run_id, generation FROM canon_runs FINAL WHERE NOT deleted) AS p
             USING (tenant, run_id, generation)
@@ -94,19 +90,76 @@ FROM
     ) AS u
     INNER JOIN
     (
+        -- The changes of a field in two orders: as known now, and as they came to be believed, each stated by then.
         SELECT
             tenant,
             entity_type,
             entity_id,
             field,
-            arraySort(
-                x -> x.1,
-                groupArray((at, new_value, observation_id, run_id, step, agent_name, known_at))
-            ) AS changes
-        FROM entity_timeline
+            arraySort(x -> x.1, groupArrayIf(told, rank = winner)) AS won,
+            arraySort(x -> greatest(x.1, x.2), groupArrayIf((told.1, told.2, told.3, told.4, told.5), rank = heard)) AS trusted,
+            arrayFilter(
+                (x, place) -> x.4 != if(place = 1, '', won[place - 1].4),
+                won,
+                arrayEnumerate(won)
+            ) AS changes,
+            arrayFilter(
+                (x, place) -> x.4 != if(place = 1, '', trusted[place - 1].4),
+                trusted,
+                arrayEnumerate(trusted)
+            ) AS believed
+        FROM
+        (
+            SELECT
+                tenant,
+                entity_type,
+                entity_id,
+                field,
+                told,
+                (said.10, told.1, told.9, told.5) AS rank,
+                max(rank) OVER
+                (
+                    PARTITION BY tenant, entity_type, entity_id, field
+                    ORDER BY told.1 ASC
+                    RANGE BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW
+                ) AS winner,
+                max(rank) OVER
+                (
+                    PARTITION BY tenant, entity_type, entity_id, field
+                    ORDER BY greatest(told.1, told.2) ASC
+                    RANGE BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW
+                ) AS heard
+            FROM
+            (
+                -- The same statement from two runs is one: the first to arrive. None was stated after it arrived.
+                SELECT
+                    tenant,
+                    entity_type,
+                    entity_id,
+                    field,
+                    argMin(
+                        (
+                            valid_from,
+                            least(said_at, known_from),
+                            value,
+                            value_hash,
+                            observation_id,
+                            run_id,
+                            step,
+                            agent_name,
+                            known_from,
+                            priority
+                        ),
+                        (known_from, run_id, span_id)
+                    ) AS said,
+                    (said.1, said.2, said.3, said.4, said.5, said.6, said.7, said.8, said.9) AS told
+                FROM observations
+                GROUP BY tenant, entity_type, entity_id, field, observation_id
+            )
+        )
         GROUP BY tenant, entity_type, entity_id, field
     ) AS c ON c.tenant = u.tenant AND c.entity_type = u.entity_type AND c.entity_id = u.entity_id
     WHERE ifNull(u.field = c.field, 1) AND (u.named = '' OR u.said_of = c.field)
 ) AS r
-WHERE r.next != 0 AND r.following.3 != '' AND r.following.4 != r.run_id
+WHERE r.read.5 != '' AND r.following.5 != '' AND r.following.6 != r.run_id
 SETTINGS join_use_nulls = 0
