@@ -53,6 +53,26 @@ def test_a_root_that_tells_an_exception_last_failed_whatever_its_status_says() -
     assert ended(root(90), chat(1, [HI], "Done.")) == ("ok", None)
 
 
+def test_an_agent_with_which_a_run_ended_without_anything_coming_of_it_failed_for_the_run() -> None:
+    def run(*spans: Span, ends: float = 9.01, status: str = "unset", returned: str = "") -> str:
+        told = {"gen_ai__output__messages": json.dumps([said("assistant", returned)])} if returned else {}
+        top: dict[str, Any] = {"span_id": f"{1:016x}", "parent_span_id": "", "status": status}
+        root = act("invoke_workflow", 0, takes=ends, **top, **told)
+        return ended(root, act("invoke_agent", 1, takes=8, span_id="a" * 16, error="TooLong"), *spans)[0]
+
+    ran = tool(5, inside="a" * 16)
+    assert run(ran) == "error"
+    assert run(chat(2, [HI], asks("search", A), inside="a" * 16), ran) == "error"
+    # An instrumentation may give one status to all that it knows nothing of.
+    assert run(ran, status="ok") == "error"
+    # Something came of it, or may have come of it; more was done; another agent went on; the model had answered.
+    assert run(ran, returned="Nobody is there.") == "ok"
+    assert run(ran, ends=20) == "ok"
+    assert run(ran, tool(9.005)) == "ok"
+    assert run(ran, act("invoke_agent", 5, takes=4.005, span_id="b" * 16)) == "ok"
+    assert run(chat(2, [HI], "Done."), ran) == "ok"
+
+
 def test_an_interruption_goes_before_an_error_and_a_gap_before_both() -> None:
     paused = tool(5, error="GraphInterrupt")
     assert ended(agent(error="Boom"), paused) == ("incomplete", "interrupted")

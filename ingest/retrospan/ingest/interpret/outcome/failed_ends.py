@@ -10,6 +10,8 @@ from retrospan.ingest.interpret.tree.tree import Tree
 
 #: Operations of spans around the acts of a run.
 _AROUND = ("agent", "workflow")
+#: Sooner than a model answers, in nanoseconds: in this time nothing was done that is not told.
+_AT_ONCE = 50_000_000
 
 
 def ended_with_failure(
@@ -47,6 +49,31 @@ def _was_stopped(span: NormalizedSpan) -> bool:
     """Tell whether an agent failed with an error about a guardrail: that ends the run, and what is around the agent as well
     may only hold it, and not say so."""
     return span.failed and span.error_message is not None and "guardrail" in span.error_message.lower()
+
+
+def ended_without_return(tree: Tree, judging: AbstractSet[NormalizedSpan]) -> bool:
+    """Tell whether an agent failed after all that was done in a run, and what is around it ended at once and returned
+    nothing.
+
+    For a run without an answer: what is around the agent may have any status, where its instrumentation sets none or the
+    same one everywhere, but nothing came of it.
+    """
+    around = [span for span in tree.spans if span.operation in _AROUND and span not in judging]
+    failed = [span for span in around if span.failed and span.operation == "agent"]
+    if not failed:
+        return False
+    last = max(failed, key=lambda span: span.sent.done_at)
+    done_at, above = last.sent.done_at, {*tree.ancestors(last)}
+    if any(
+        span.output or span.framework_output is not None or span.sent.done_at > done_at + _AT_ONCE
+        if span in above
+        else span.sent.done_at > done_at
+        for span in around
+    ):
+        return False
+    return all(
+        span.sent.started_at <= done_at for span in tree.spans if span.operation in ("inference", "tool")
+    )
 
 
 def ended_with_exception(tree: Tree) -> bool:

@@ -22,7 +22,11 @@ from retrospan.ingest.interpret.messages.message import Message, parts_of, text_
 from retrospan.ingest.interpret.messages.provider_payloads import parse_question
 from retrospan.ingest.interpret.normalize.normalized_span import NormalizedSpan
 from retrospan.ingest.interpret.normalize.toolspan import unquoted
-from retrospan.ingest.interpret.outcome.failed_ends import ended_with_exception, ended_with_failure
+from retrospan.ingest.interpret.outcome.failed_ends import (
+    ended_with_exception,
+    ended_with_failure,
+    ended_without_return,
+)
 from retrospan.ingest.interpret.outcome.kept_questions import question_at_end
 from retrospan.ingest.interpret.prompts.fields_in_texts import answer_in, question_in
 from retrospan.ingest.interpret.spans.pyrepr import read_fields, read_repr
@@ -96,7 +100,11 @@ def outcome_of(
         return "error", None
     if separate is not None and separate.any_failed:
         return "error", None
-    if answering is None and ((steps and steps[-1].status == "error") or ended_with_exception(tree)):
+    if answering is None and (
+        (steps and steps[-1].status == "error")
+        or ended_with_exception(tree)
+        or ended_without_return(tree, judging)
+    ):
         return "error", None
     return "ok", None
 
