@@ -65,6 +65,42 @@ def test_a_release_may_be_called_what_a_service_may_not(helm: Helm, name: str) -
     assert {each["app.kubernetes.io/instance"] for each in labels} == {name}
 
 
+@pytest.mark.parametrize("name", ["123", "0x1f", "true", "null"])
+def test_a_name_that_looks_like_another_type_stays_text(helm: Helm, name: str) -> None:
+    """Secrets, classes and accounts may be called so, and YAML would take them for numbers, truth values or nothing."""
+    given = {
+        "collector": {"priorityClassName": name},
+        "persistence": {"storageClass": name},
+        "serviceAccount": {"name": name},
+        "tokens": {"existingSecret": name},
+        "tls": {"existingSecret": name},
+    }
+    server: dict[str, Any] = {
+        **VALUES["server-parts"],
+        **given,
+        "interpreter": {"enabled": True, "priorityClassName": name},
+        "retention": {"enabled": True, "timeZone": name},
+        "warehouse": {
+            "host": "db",
+            "existingSecret": name,
+            "passwordKey": name,
+            "secure": True,
+            "caSecret": name,
+        },
+    }
+    for values in (given, server, {"fullnameOverride": name if name.isalpha() else ""}):
+        release = helm.install(values)
+        assert [fault for one in release.everything for fault in faults(one, "1.37")] == []
+    release = helm.install(server)
+    for pod in release.pods().values():
+        assert pod["serviceAccountName"] == name
+        secrets = [volume["secret"]["secretName"] for volume in pod["volumes"] if "secret" in volume]
+        assert set(secrets) <= {name}
+    collector = release.of("StatefulSet")["spec"]
+    assert collector["template"]["spec"]["priorityClassName"] == name
+    assert collector["volumeClaimTemplates"][0]["spec"]["storageClassName"] == name
+
+
 def test_the_schemas_refuse_what_is_not_of_kubernetes(helm: Helm) -> None:
     one = helm.install({}).of("StatefulSet")
     one["spec"]["template"]["spec"]["containers"][0]["livenesProbe"] = {}

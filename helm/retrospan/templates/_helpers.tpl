@@ -151,7 +151,7 @@ capabilities: {drop: [ALL]}
 {{- define "retrospan.env" -}}
 {{- if and (eq .Values.mode "server") .Values.warehouse.existingSecret }}
 - name: RETROSPAN_SERVER_PASSWORD
-  valueFrom: {secretKeyRef: {name: {{ .Values.warehouse.existingSecret }}, key: {{ .Values.warehouse.passwordKey }}}}
+  valueFrom: {secretKeyRef: {name: {{ .Values.warehouse.existingSecret | quote }}, key: {{ .Values.warehouse.passwordKey | quote }}}}
 {{- end }}
 - {name: HOME, value: /tmp}
 {{- end }}
@@ -170,21 +170,29 @@ capabilities: {drop: [ALL]}
 
 {{- define "retrospan.volumes" -}}
 - name: config
-  configMap: {name: {{ include "retrospan.fullname" . }}}
+  configMap: {name: {{ include "retrospan.fullname" . | quote }}}
 - name: tokens
   secret:
-    secretName: {{ include "retrospan.tokensSecret" . }}
+    secretName: {{ include "retrospan.tokensSecret" . | quote }}
     defaultMode: 0440
     items: [{key: tokens.toml, path: tokens.toml}]
 - name: tmp
   emptyDir: {}
 {{- if .Values.tls.existingSecret }}
 - name: tls
-  secret: {secretName: {{ .Values.tls.existingSecret }}, defaultMode: 0440}
+  secret: {secretName: {{ .Values.tls.existingSecret | quote }}, defaultMode: 0440}
 {{- end }}
 {{- if .Values.warehouse.caSecret }}
 - name: warehouse
-  secret: {secretName: {{ .Values.warehouse.caSecret }}, defaultMode: 0440}
+  secret: {secretName: {{ .Values.warehouse.caSecret | quote }}, defaultMode: 0440}
+{{- end }}
+{{- if .Values.files.content }}
+- name: files
+  configMap: {name: {{ include "retrospan.fullname" . }}-files}
+{{- end }}
+{{- with .Values.files.existingSecret }}
+- name: secrets
+  secret: {secretName: {{ . | quote }}, defaultMode: 0440}
 {{- end }}
 {{- end }}
 
@@ -192,7 +200,7 @@ capabilities: {drop: [ALL]}
 {{- define "retrospan.clientEnv" -}}
 - {name: RETROSPAN_URL, value: "{{ include "retrospan.scheme" .root }}://{{ .host }}:8123"}
 - name: RETROSPAN_TOKEN
-  valueFrom: {secretKeyRef: {name: {{ include "retrospan.tokensSecret" .root }}, key: {{ .key }}}}
+  valueFrom: {secretKeyRef: {name: {{ include "retrospan.tokensSecret" .root | quote }}, key: {{ .key }}}}
 {{- if .root.Values.tls.existingSecret }}
 - {name: RETROSPAN_CA, value: /etc/retrospan/tls/ca.crt}
 {{- end }}
@@ -212,7 +220,7 @@ capabilities: {drop: [ALL]}
 {{- if .Values.tls.existingSecret }}
 - name: tls
   secret:
-    secretName: {{ .Values.tls.existingSecret }}
+    secretName: {{ .Values.tls.existingSecret | quote }}
     defaultMode: 0440
     items: [{key: ca.crt, path: ca.crt}]
 {{- end }}
