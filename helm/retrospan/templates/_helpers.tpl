@@ -134,9 +134,11 @@ server:
 
 {{- define "retrospan.podSecurity" -}}
 runAsNonRoot: true
-runAsUser: 10001
-runAsGroup: 10001
-fsGroup: 10001
+{{- with int .Values.user }}
+runAsUser: {{ . }}
+runAsGroup: {{ . }}
+fsGroup: {{ . }}
+{{- end }}
 fsGroupChangePolicy: OnRootMismatch
 seccompProfile: {type: RuntimeDefault}
 {{- end }}
@@ -165,6 +167,12 @@ capabilities: {drop: [ALL]}
 {{- end }}
 {{- if .Values.warehouse.caSecret }}
 - {name: warehouse, mountPath: /etc/retrospan/warehouse, readOnly: true}
+{{- end }}
+{{- if .Values.files.content }}
+- {name: files, mountPath: /etc/retrospan/files, readOnly: true}
+{{- end }}
+{{- if .Values.files.existingSecret }}
+- {name: secrets, mountPath: /etc/retrospan/secrets, readOnly: true}
 {{- end }}
 {{- end }}
 
