@@ -30,6 +30,7 @@ from retrospan.schemas.errors import SqlError
 
 UNKNOWN_FUNCTION = 46
 UNKNOWN_DATABASE = 81
+SAMPLING_NOT_SUPPORTED = 141
 READONLY = 164
 UNKNOWN_PARAMETER = 456
 
@@ -276,7 +277,7 @@ def _explained(rest: Sequence[Token]) -> None:
 
 
 def _sequences(found: Sequence[Token]) -> None:
-    """Words that make a reading statement write or run something else."""
+    """Words that make a reading statement write, run something else, or claim what is not done."""
     depth, selected = 0, False
     for index, (first, second) in enumerate(pairwise(found)):
         depth += first.is_mark("(") - first.is_mark(")")
@@ -289,6 +290,13 @@ def _sequences(found: Sequence[Token]) -> None:
                 f"8123 is read-only: INTO {second.text.upper()[:20]} is refused. "
                 "The answer comes back to you: redirect it there.",
                 code=READONLY,
+            )
+        if first.is_word("sample") and second.kind == "number" and second.text[0].isdigit():
+            # Of a view the engine reads all rows all the same, and who multiplies what is counted is told too much.
+            raise SqlError(
+                "SAMPLE is refused: no view can be read in part. Write WHERE cityHash64(run_id) % 10 = 0 for a tenth "
+                "of the runs.",
+                code=SAMPLING_NOT_SUPPORTED,
             )
         if first.is_word("parallel") and second.is_word("with"):
             raise SqlError("one statement at a time: PARALLEL WITH is refused.", code=SYNTAX_ERROR)
