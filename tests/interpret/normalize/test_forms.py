@@ -234,6 +234,17 @@ def test_tokens_are_counted_once(attributes: dict[str, object], expected: tuple[
     assert (call.input_tokens, call.output_tokens, call.cached_tokens) == expected
 
 
+def test_where_a_request_was_sent_is_no_parameter_of_it() -> None:
+    """Two runs on two machines are not told apart by it."""
+    given = {"temperature": 0, "base_url": "http://10.0.0.7:8000/v1", "api_base": "HTTPS://api.example/v1"}
+    spoken = {**given, "seed": 3, "stop": ["http://a"], "suffix": "see http://a"}
+    in_one = {"llm__invocation_parameters": json.dumps(spoken)}
+    each = {f"gen_ai__request__{name}": value for name, value in given.items()}
+    for told, left in ((in_one, {"temperature", "seed", "stop", "suffix"}), (each, {"temperature"})):
+        (row,) = rows(agent(), chat(1, [said("user", "Hi")], "Done.", **told)).model_calls
+        assert {*json.loads(row.parameters)} == left
+
+
 @pytest.mark.parametrize(
     ("provider", "said_total", "expected"),
     [

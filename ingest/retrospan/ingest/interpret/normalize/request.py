@@ -30,6 +30,8 @@ from retrospan.schemas import semconv
 _MODEL_OF = re.compile(r"[A-Za-z]\w*/[\w.:-]+")
 #: Finish reasons of an answer that never came.
 _FAILED = {"error", "failed"}
+#: Where a client sends its requests.
+_ADDRESS = re.compile(r"https?://\S+", re.IGNORECASE)
 #: How parameters and attributes are called that hold the name of a model and nothing else.
 _MODEL_FIELDS = ("model", "model_name", "model_id")
 #: What the fields of a response have, and the parameters of a request have not.
@@ -264,6 +266,13 @@ def _read_parameters(places: SpanFields, invocation: dict[str, object], span: No
                 span.parameters.setdefault(key, value)
     if not span.parameters:
         span.parameters = {k: v for k, v in invocation.items() if v is not None and k not in _NO_PARAMETERS}
+    for key in [key for key, value in span.parameters.items() if _is_address(value)]:
+        del span.parameters[key]
+
+
+def _is_address(value: object) -> bool:
+    """Tell whether a value says where a request was sent, which is no part of what was asked."""
+    return isinstance(value, str) and _ADDRESS.fullmatch(value) is not None
 
 
 def _read_definitions(places: SpanFields, span: NormalizedSpan, problems: ParseIssues) -> None:
