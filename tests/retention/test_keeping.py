@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
-from keeping import DAY, Keeper, agent_run, linked_run, trace_of
+from keeping import DAY, MINUTE, Keeper, agent_run, linked_run, trace_of
 from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
 
 from retrospan.ingest.interpret.rows.lists import TABLES
@@ -89,6 +91,45 @@ def test_s0_3_an_output_is_traced_to_its_observations_after_all_else_has_gone(ke
         trace_of("listener"),
         trace_of("teller"),
     }
+
+
+def turn(name: str, at: int, asked: list[tuple[str, str]], said: str, conversation: str) -> bytes:
+    """The request of a run that is one turn of a conversation, begun so many minutes before now."""
+    request = ExportTraceServiceRequest.FromString(agent_run(name, "ok", said=said))
+    for span in request.resource_spans[0].scope_spans[0].spans:
+        span.start_time_unix_nano -= at * MINUTE
+        span.end_time_unix_nano -= at * MINUTE
+        if conversation:
+            span.attributes.add(key="gen_ai.conversation.id").value.string_value = conversation
+        for each in span.attributes:
+            if each.key == "gen_ai.input.messages":
+                each.value.string_value = json.dumps(
+                    [{"role": role, "parts": [{"type": "text", "content": text}]} for role, text in asked]
+                )
+    return request.SerializeToString()
+
+
+@pytest.mark.long
+def test_a_run_that_said_the_same_words_is_not_kept_for_a_held_one(keeper: Keeper) -> None:
+    """Of the words of a run without an answerer there, those count that an earlier turn of the conversation said."""
+    first = [("user", "Refund A-17.")]
+    told = [*first, ("assistant", "Done."), ("user", "Thanks.")]
+    keeper.send(
+        [
+            turn("earlier", 30, first, "Done.", "chat-9"),
+            turn("held", 20, told, "You are welcome.", "chat-9"),
+            turn("later", 10, told, "Done.", "chat-9"),
+            turn("elsewhere", 25, first, "Done.", "chat-10"),
+            turn("alone", 25, first, "Done.", ""),
+            turn("polite", 15, first, "You are welcome.", "chat-9"),
+        ]
+    )
+    keeper.settle()
+    keeper.marks.hold({"run": trace_of("held")})
+    keeper.after(31)
+    went = keeper.apply()
+    assert keeper.runs() == sorted(trace_of(name) for name in ("earlier", "held"))
+    assert set(went) == {trace_of(name) for name in ("later", "elsewhere", "alone", "polite")}
 
 
 @pytest.mark.long

@@ -1,7 +1,8 @@
 """Runs that must be kept because a run that a person chose to keep depends on them.
 
 Provenance is walked from the held, flagged and golden runs to what they used, over edges that are stated or matched by
-id. What was only inferred from equal content pins nothing.
+id. What was only inferred from equal content pins nothing, and neither does a run that once said the same: a message is
+one of its own run, or else of the run of the same conversation that made it.
 """
 
 from __future__ import annotations
@@ -55,6 +56,7 @@ class Pins:
             frontier, waiting = waiting[:_AT_ONCE], waiting[_AT_ONCE:]
             kept.update(frontier)
             found = self._leaned_on(tenant, frontier)
+            found |= set(self._ask("runs_that_answered", tenant, run_ids=frontier))
             things = self._ask("rests_on", tenant, run_ids=frontier)
             found |= self._named(tenant, things)
             for some in _slices(things):
