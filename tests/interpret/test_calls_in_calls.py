@@ -104,6 +104,24 @@ def test_what_only_the_span_around_tells_is_of_the_run_and_listed() -> None:
     assert {("input_tokens", "30"), ("request_model", "m-1")} <= listed(nested(**around))
 
 
+def test_a_copy_completes_a_call_under_any_name() -> None:
+    spans = nested()
+    for place, (at, said) in enumerate(((2, CALLED), (4, SAID))):
+        spans[at] = changed(spans[at], acme__extra__body=response(place, said)["body"])
+    assert [call["response_model"] for call in views_of_spans(spans).model_calls] == ["m-1", "m-1"]
+
+
+def test_what_is_counted_around_requests_is_not_of_the_one_whose_id_is_told_there() -> None:
+    counts = {"llm__token_count__prompt": 30, "llm__token_count__completion": 6}
+    around = {"gen_ai__response__id": "r1", "llm__model_name": "m-1", **counts}
+    calls = rows(with_copies(nested(**around))).model_calls
+    assert [(call.input_tokens, call.output_tokens) for call in calls] == [(10, 2), (20, 4)]
+    # It counts only what that one does not.
+    alone = with_copies(nested(**around))
+    alone[4] = changed(alone[4], metadata=None, gen_ai__response__id="r1")
+    assert [call.output_tokens for call in rows(alone).model_calls] != [2, 4]
+
+
 def test_a_copy_of_another_response_completes_nothing() -> None:
     spans = nested()
     other = {"role": "assistant", "content": "It is 20 in Rome."}
@@ -141,6 +159,18 @@ def test_a_request_answered_with_nothing_before_its_agent_failed_was_refused() -
     assert [call["status"] for call in views.model_calls] == ["ok", "error"]
     assert [call["request_model"] for call in views.model_calls] == ["m-1", "m-1"]
     assert views.runs[0]["outcome"] == "error"
+
+
+def test_so_was_it_where_the_span_around_all_requests_failed_as_well() -> None:
+    agent, outer, *inside = refused()
+    ended = {"gen_ai.response.finish_reasons": ["error"], "gen_ai.response.id": "of-the-program"}
+    named = {"gen_ai.request.model": "m", "gen_ai.response.model": "m"}
+    outer = replace(outer, attributes={**outer.attributes, **ended, **named, "llm.model_name": "m"})
+    dated = {"metadata": str(inside[0].attributes["metadata"]).replace("m-1", "m-2026-01-02")}
+    inside[0] = replace(inside[0], attributes={**inside[0].attributes, **dated})
+    views = views_of_spans([agent, outer, *inside])
+    told = [(call["status"], call["request_model"], call["response_model"]) for call in views.model_calls]
+    assert told == [("ok", "m", "m-2026-01-02"), ("error", "m", None)]
 
 
 def test_an_empty_answer_that_was_counted_is_an_answer() -> None:

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 
 import pytest
 from made_runs import act, agent, asks, chat, rows, said, tool
 from recordings.record.pure_views import views_of_spans
+
+from retrospan.ingest.interpret.spans.span import Event
 
 ASKED = said("user", "Is it cold?")
 
@@ -106,3 +109,14 @@ def test_the_only_response_that_is_kept_of_a_request_names_the_version_that_answ
     )
     (found,) = views_of_spans([agent(), call]).model_calls
     assert (found["request_model"], found["response_model"]) == ("m", version)
+
+
+@pytest.mark.parametrize("operation", ["invoke_swarm", "invoke_graph", "run_team"])
+def test_an_operation_of_several_agents_is_their_workflow(operation: str) -> None:
+    """What it was asked is what the run was asked, whatever words of its own a program gives to the agents inside."""
+    asked = Event(name="gen_ai.user.message", time_ns=0, attributes={"content": "Is it cold?"})
+    top = replace(act(operation, 0, takes=100, span_id=f"{1:016x}", parent_span_id=""), events=[asked])
+    told = said("user", "User Request: Is it cold?\n\nOther agents: milo.")
+    inner = agent(span_id="a" * 16, parent_span_id=f"{1:016x}", takes=50)
+    (run,) = rows(top, inner, chat(2, [told], "Yes.", inside="a" * 16)).runs
+    assert (run.agent_name, run.input, run.output) == ("orla", "Is it cold?", "Yes.")

@@ -79,7 +79,10 @@ def _requests(
             answering = [one for one, _ in inner if not one.failed]
             for one, _ in inner:
                 if one.response_id is not None and one.response_id == span.response_id:
+                    counted = one.tokens
                     _complete(one, span)  # what is around them tells of one of them as well
+                    if (counted.input, counted.output) != (None, None):
+                        one.tokens = counted  # it may count all of them
             if len(answering) == 1 < len(inner) and not any(one.input or one.output for one, _ in inner):
                 # The others were tried before it with the same prompt, and failed.
                 _complete(answering[0], span)

@@ -57,3 +57,8 @@ def parts_of(message: Message, kind: str) -> list[Part]:
     if len(parts) == 1:  # as most have
         return [*parts] if parts[0]["type"] == kind else []
     return [part for part in parts if part["type"] == kind]
+
+
+def is_blank(message: Message) -> bool:
+    """Tell whether a message says nothing: no call, and only empty texts."""
+    return all(part["type"] == "text" and not part.get("content") for part in message["parts"])

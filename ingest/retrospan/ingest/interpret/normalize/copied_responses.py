@@ -1,8 +1,8 @@
-"""The response of a model API that a program keeps among the metadata of a request, also as JSON inside JSON."""
+"""The response of a model API that a program keeps beside what it tells of a request, also as JSON inside JSON."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable
 
 from retrospan.ingest.interpret.messages.completion import agree
 from retrospan.ingest.interpret.messages.provider_payloads import parse_answer
@@ -11,21 +11,21 @@ from retrospan.ingest.interpret.normalize.normalized_span import NormalizedSpan
 from retrospan.ingest.json_text import read_value
 
 
-def complete_from_copy(metadata: Mapping[str, object], span: NormalizedSpan) -> None:
-    """Fill model and tokens of a call from the copy of its response, in place.
+def complete_from_copy(values: Iterable[object], span: NormalizedSpan) -> None:
+    """Fill model and tokens of a call from the copy of its response among these values, in place.
 
-    It is the copy if it is the only one there, and its answer is the one that the span tells.
+    It is the copy if it is the only response there, and its answer is the one that the span tells.
     """
     tokens = span.tokens
     lacks_tokens = tokens.input is None and tokens.output is None
     if span.failed or not span.output or not (lacks_tokens or span.response_model is None):
         return
-    copies = [
-        response
-        for value in metadata.values()
+    told = {
+        value
+        for value in values
         if isinstance(value, str) and value[:1] == "{" and '"model"' in value and "sage" in value
-        if isinstance(response := read_value(value), dict)
-    ]
+    }
+    copies = [response for value in told if isinstance(response := read_value(value), dict)]
     if len(copies) != 1:
         return
     used, answer = parse_usage(copies[0]), parse_answer(copies[0])

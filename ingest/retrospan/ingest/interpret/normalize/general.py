@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
+from itertools import chain
 
 from retrospan.ingest.interpret.messages.message_cache import PrefixCache
 from retrospan.ingest.interpret.messages.messages import NOTHING
@@ -134,8 +135,8 @@ def read_span(
         elif span.operation == "inference" and _passes_between_agents(sent, places, span):
             # The requests between are told for themselves, and these tokens are estimated.
             span.operation, span.input, span.output, span.tokens = "other", [], [], TokenUsage()
-        elif metadata and span.operation == "inference":
-            complete_from_copy(metadata, span)
+        elif span.operation == "inference":
+            complete_from_copy(chain(sent.attributes.values(), metadata.values()), span)
     if span.operation in ("retrieval", "memory"):
         span.query, span.data_source = read_query(places), places.text(*names.data_sources)
     if span.operation in ("agent", "workflow", "step"):

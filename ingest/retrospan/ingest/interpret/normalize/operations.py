@@ -46,6 +46,8 @@ _KIND_KEY = re.compile(
 _BETWEEN = re.compile(r"[._:/-]")
 _LONGEST_KIND = 40
 _MODELS, _TOOLS, _AGENTS = {"inference", "llm", "generation"}, {"tool", "function"}, {"agent", "agentic"}
+#: Several agents that work together, of which none is called.
+_GROUPS = {"swarm", "team", "crew", "graph", "workflow", "pipeline"}
 _DOING = {"turn", "invocation", "invoke", "call", "run", "execution", "execute"}
 
 
@@ -114,10 +116,13 @@ def _kind_of_words(name: str) -> str | None:
 
 
 def _by_words(name: str) -> str | None:
-    """Return the operation of a name of one's own, such as `chat.completions` or `text_embedding`, by the words in it."""
+    """Return the operation of a name of one's own, such as `chat.completions`, `text_embedding` or `invoke_swarm`, by the words in
+    it."""
     words = set(re.split(r"[^a-z]+", name.lower()))
     if words & {"embedding", "embeddings"}:
         return "embedding"
+    if words & _DOING and words & _GROUPS:
+        return "chain"
     return "inference" if words & {"chat", "completion", "completions"} else None
 
 

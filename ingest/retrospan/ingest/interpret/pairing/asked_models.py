@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from retrospan.ingest.interpret.messages.message import is_blank
 from retrospan.ingest.interpret.messages.provider_payloads import parse_request
 from retrospan.ingest.interpret.normalize.model_names import VERSION, is_version
 from retrospan.ingest.interpret.normalize.normalized_span import NormalizedSpan
@@ -77,13 +78,18 @@ def _is_agent(span: NormalizedSpan) -> bool:
 
 def _asked_around(span: NormalizedSpan, outer: NormalizedSpan) -> str | None:
     """Return the model that the span around a call asked for, if a version of it answered both, or answered the call, and
-    the span around tells no answer of its own: neither another version nor the id of one."""
+    the span around tells no answer of its own: neither another version nor the id of one, or an id beside an empty answer
+    or a failure, which is its program's."""
     answered = span.response_model
     if answered is None:
         return None
     if outer.response_model == answered:
         return outer.request_model
-    is_of_all = outer.response_id is None and outer.response_model in (None, outer.request_model)
+    is_empty = bool(outer.output or outer.failed) and all(map(is_blank, outer.output))
+    is_of_all = (outer.response_id is None or is_empty) and outer.response_model in (
+        None,
+        outer.request_model,
+    )
     return outer.request_model if is_of_all and _is_called(answered, outer.request_model or "") else None
 
 

@@ -14,7 +14,7 @@ import re
 from collections import Counter
 from collections.abc import Mapping
 
-from retrospan.ingest.interpret.messages.message import Message
+from retrospan.ingest.interpret.messages.message import is_blank
 from retrospan.ingest.interpret.normalize.normalized_span import NormalizedSpan
 from retrospan.ingest.interpret.spans.span import MILLISECOND
 from retrospan.ingest.interpret.tree.tree import Tree
@@ -60,14 +60,17 @@ def _fail_unanswered(tree: Tree) -> None:
             acts.setdefault(nearest[act], []).append(act)
     for span in empty:
         inside = acts.get(nearest[span], []) if span in nearest else []
-        others = [act for act in inside if act is not span]
+        # A span around all requests, or one inside of the last, may tell of it as well.
+        around = {*tree.ancestors(span)}
+        apart = [act for act in inside if act not in around and not tree.is_below(act, span)]
+        others = [act for act in apart if act is not span]
         if (
-            inside[-1:] == [span]
+            apart[-1:] == [span]
             and not any(act.failed or _is_empty(act) for act in others)
             and any(_is_answered(act) and _is_alike(act, span) for act in others)
         ):
-            around, span.failed, span.output = nearest[span], True, []
-            span.error_type, span.error_message = around.error_type, around.error_message
+            above, span.failed, span.output = nearest[span], True, []
+            span.error_type, span.error_message = above.error_type, above.error_message
 
 
 def _is_empty(span: NormalizedSpan) -> bool:
@@ -86,11 +89,6 @@ def _is_alike(one: NormalizedSpan, other: NormalizedSpan) -> bool:
     """Tell whether two spans are called alike, but for numbers that count them."""
     names = [_COUNTED.sub("", span.sent.name) for span in (one, other)]
     return one.sent.scope == other.sent.scope and names[0] == names[1]
-
-
-def is_blank(message: Message) -> bool:
-    """Tell whether a message says nothing: no call, and only empty texts."""
-    return all(part["type"] == "text" and not part.get("content") for part in message["parts"])
 
 
 def cut_requests(tree: Tree) -> Mapping[NormalizedSpan, NormalizedSpan]:
