@@ -122,6 +122,12 @@ def test_what_is_counted_around_requests_is_not_of_the_one_whose_id_is_told_ther
     assert [call.output_tokens for call in rows(alone).model_calls] != [2, 4]
 
 
+def test_a_failure_around_requests_is_not_of_the_one_whose_id_is_told_there() -> None:
+    spans = with_copies(nested(gen_ai__response__id="r0", llm__model_name="m-1"))
+    spans[1] = replace(spans[1], status="error", status_message="too long")
+    assert [call["status"] for call in views_of_spans(spans).model_calls] == ["ok", "ok"]
+
+
 def test_a_copy_of_another_response_completes_nothing() -> None:
     spans = nested()
     other = {"role": "assistant", "content": "It is 20 in Rome."}

@@ -79,10 +79,7 @@ def _requests(
             answering = [one for one, _ in inner if not one.failed]
             for one, _ in inner:
                 if one.response_id is not None and one.response_id == span.response_id:
-                    counted = one.tokens
-                    _complete(one, span)  # what is around them tells of one of them as well
-                    if (counted.input, counted.output) != (None, None):
-                        one.tokens = counted  # it may count all of them
+                    _complete_from_around(one, span)
             if len(answering) == 1 < len(inner) and not any(one.input or one.output for one, _ in inner):
                 # The others were tried before it with the same prompt, and failed.
                 _complete(answering[0], span)
@@ -199,6 +196,18 @@ def _complete(outer: NormalizedSpan, inner: NormalizedSpan) -> None:
     outer.stores_history = outer.stores_history or inner.stores_history
     outer.failed = outer.failed or inner.failed
     outer.tokens = outer.tokens.completed(inner.tokens)
+
+
+def _complete_from_around(one: NormalizedSpan, around: NormalizedSpan) -> None:
+    """Fill what a request does not say from a span around several, which tells of it as well, in place.
+
+    That span may count all of them, and may have failed with another: this one was answered, as its id shows.
+    """
+    tokens, failed, error = one.tokens, one.failed, (one.error_type, one.error_message)
+    _complete(one, around)
+    one.failed, (one.error_type, one.error_message) = failed, error
+    if (tokens.input, tokens.output) != (None, None):
+        one.tokens = tokens
 
 
 def _fuller(messages: list[Message], other: list[Message]) -> list[Message]:
