@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from itertools import chain, combinations
 
+from retrospan.ingest.interpret.duplicates.ends_of_streams import ends_of_streams
 from retrospan.ingest.interpret.messages.completion import agree
 from retrospan.ingest.interpret.normalize.normalized_span import NormalizedSpan
 from retrospan.ingest.interpret.spans.span import SERVER
@@ -27,13 +28,15 @@ def without_doubles(
     nor what was answered, nor the id of the response, is the one of another scope that lies around it and says one of
     these, beside it in the tree, with the same model: if there is just one, and just this one lies in that. So are all
     the requests of another trace, if there is such a one around each, or inside it. One there, or in another trace, that
-    tells the same answer to the same prompt, or the same prompt and no answer, is it as well.
+    tells the same answer to the same prompt, or the same prompt and no answer, is it as well; and so is what tells the end of
+    its stream.
     """
     told: set[NormalizedSpan] = set()
     for one, other in [
         *_of_one_response(requests),
         *_without_content(tree, requests),
         *_told_alike(tree, requests),
+        *ends_of_streams(tree, requests),
     ]:
         if one not in told and other not in told:
             complete(one, other)
