@@ -70,6 +70,21 @@ def test_a_printed_answer_names_the_model_that_gave_it() -> None:
     assert model("No.") is None
 
 
+def test_the_end_of_a_stream_that_is_handed_on_beside_the_answer_names_the_model_that_gave_it() -> None:
+    def model(text: str, kind: str = "chat.completion.chunk", more: str = "") -> str | None:
+        end = f"{{'id': 'r1', 'choices': [], 'model': 'm-2024-07-18', 'object': '{kind}', 'usage': None}}"
+        message = "ChatMessage(role=<Role.ASSISTANT: 'assistant'>, blocks=[TextBlock(text='{}')])"
+        given = f"AgentOutput(response={message.format(text)}, raw={end}{more})"
+        step = act("", 4, name="parse", input__value=json.dumps({"ev": given}))
+        (call,) = rows(agent(), chat(2, [HI], "Yes.", **named("m")), step).model_calls
+        return call.response_model
+
+    assert model("Yes.") == "m-2024-07-18"
+    assert model("No.") is None
+    assert model("Yes.", kind="invoice") is None
+    assert model("Yes.", more=", other={'role': 'user', 'content': 'Yes.'}") is None
+
+
 @pytest.mark.parametrize(
     ("request_model", "answered", "expected"),
     [("hub/m", "m-2024-07-18", "m"), ("m", "m", "m"), ("hub/n", "m", None), ("hub/m", None, None)],

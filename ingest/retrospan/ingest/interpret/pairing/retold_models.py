@@ -19,6 +19,8 @@ from retrospan.ingest.json_text import read_value
 
 #: Lists and objects within one another in which an answer is looked for, and how many of them.
 _DEPTH, _MOST = 7, 200
+#: What the pieces of a streamed answer call themselves.
+_CHUNKS = ("chat.completion.chunk",)
 #: So many spans after a call may be the step that is given its answer.
 _NEXT = 3
 
@@ -60,7 +62,8 @@ def _complete_told(requests: Sequence[NormalizedSpan]) -> None:
 
 
 def _handed_on(call: NormalizedSpan, following: Sequence[NormalizedSpan]) -> str | None:
-    """Return the model in the response that a step after a call holds: it has the same answer, and no other count."""
+    """Return the model in the response that a step after a call holds: it has the same answer, and no other count; or it is
+    the end of a stream, which has none, and the answer stands beside it."""
     said = _said(call.output[-1])
     for step in following if said else ():
         if step.operation in ("inference", "tool"):
@@ -68,8 +71,8 @@ def _handed_on(call: NormalizedSpan, following: Sequence[NormalizedSpan]) -> str
         for text in step.sent.attributes.values():
             if not (isinstance(text, str) and "model" in text and "usage" in text):
                 continue
-            for response in _responses(read_value(text)):
-                used, answer = parse_usage(response), parse_answer(response)
+            for response, beside in _responses(read_value(text)):
+                used, answer = parse_usage(response), beside or parse_answer(response)
                 counts = (used.input, used.output)
                 is_same = answer and _said(answer[-1]) == said
                 if used.model and is_same and counts == (call.tokens.input, call.tokens.output):
@@ -77,8 +80,9 @@ def _handed_on(call: NormalizedSpan, following: Sequence[NormalizedSpan]) -> str
     return None
 
 
-def _responses(value: object) -> Iterator[dict[str, object]]:
-    """Yield the responses in a value, also where Python printed what holds them: objects with counts of their own."""
+def _responses(value: object) -> Iterator[tuple[dict[str, object], list[Message]]]:
+    """Yield the responses in a value, also where Python printed what holds them: objects with counts of their own, and ends
+    of streams with the message beside them."""
     waiting = [(value, _DEPTH)]
     for _ in range(_MOST):
         if not waiting:
@@ -89,10 +93,20 @@ def _responses(value: object) -> Iterator[dict[str, object]]:
             waiting.append((read_repr(at) if isinstance(read, str) else read, depth - 1))
         elif isinstance(at, dict):
             if any(key.startswith("usage") and isinstance(at[key], dict) for key in at):
-                yield at
+                yield at, []
+            ends = [end for end in at.values() if isinstance(end, dict) and end.get("object") in _CHUNKS]
+            if len(ends) == 1 and (beside := _messages_in(at)):
+                yield ends[0], beside
             waiting += ((inner, depth - 1) for inner in at.values() if depth)
         elif isinstance(at, list) and depth:
             waiting += ((inner, depth - 1) for inner in at)
+
+
+def _messages_in(holder: dict[str, object]) -> list[Message]:
+    """Return the only message among the members of an object; [] where there are several, or none."""
+    told = [value for value in holder.values() if isinstance(value, dict) and "role" in value]
+    message = read_message(told[0], "assistant") if len(told) == 1 else None
+    return [message] if message is not None else []
 
 
 def _told_by(span: NormalizedSpan | None) -> Iterator[object]:
