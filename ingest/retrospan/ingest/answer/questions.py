@@ -65,6 +65,8 @@ class Question:
     """Views whose rows the statement takes as parameters."""
     without_rows: Callable[[], CheckedStatement] | None = None
     """Returns the same statement with the views' SELECTs in place of these parameters. Raises SqlError."""
+    as_asked: CheckedStatement | None = None
+    """The statement as the guard let it through, before views were put in place; None where that changed nothing."""
 
     @property
     def bounds(self) -> Mapping[str, str | int]:
@@ -143,6 +145,7 @@ class Understanding:
             says_hello,
             read.calls,
             lambda: self._executed(read.checked, inlined(unqualified(read.checked.sql)), parameters),
+            read.checked if read.checked.sql != statement.sql else None,
         )
 
     def _read(self, sql: str, database: str, parameters: Mapping[str, str], shows_internals: bool) -> Reading:

@@ -41,6 +41,7 @@ from retrospan.ingest.answer.readers import ReaderOf
 from retrospan.ingest.answer.running import RunningQuery
 from retrospan.ingest.answer.running_queries import asking, kill_of
 from retrospan.ingest.answer.sessions import Sessions
+from retrospan.ingest.answer.unknown_columns import UNKNOWN_IDENTIFIER, hinted
 from retrospan.ingest.http.connection import CONNECTION, HEADER_BYTES, Connection
 from retrospan.ingest.http.messages import (
     Gone,
@@ -280,7 +281,17 @@ class SqlPort:
         def write(store: Store, descriptor: int) -> None:
             statement, parameters = with_rows(store, question)
             store.keep(question.settings)
-            store.write(descriptor, statement.sql, parameters, question.output_format)
+            asked = question.as_asked or statement
+            try:
+                try:
+                    store.write(descriptor, statement.sql, parameters, question.output_format)
+                except SqlError as error:
+                    if error.code != UNKNOWN_IDENTIFIER or question.as_asked is None:
+                        raise
+                    # Found before anything was written. Readers know their own words, and not those of a view in its place.
+                    store.write(descriptor, asked.sql, question.parameters, question.output_format)
+            except SqlError as error:
+                raise hinted(error, asked.sql) from error.__cause__
 
         sql = question.statement.sql
         return Query(
