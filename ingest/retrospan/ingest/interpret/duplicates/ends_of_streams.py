@@ -7,9 +7,13 @@ request, and tells what was answered.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import islice
 
 from retrospan.ingest.interpret.normalize.normalized_span import NormalizedSpan
 from retrospan.ingest.interpret.tree.tree import Tree
+
+#: So many requests before an instant are looked at, the last to begin first.
+_MOST = 50
 
 
 def ends_of_streams(
@@ -29,7 +33,8 @@ def ends_of_streams(
             continue
         if not (begun and span.input and _is_instant(span)):
             continue
-        place = next((at for at in reversed(range(len(begun))) if _is_repeated(tree, begun[at], span)), None)
+        latest = islice(reversed(range(len(begun))), _MOST)
+        place = next((at for at in latest if _is_repeated(tree, begun[at], span)), None)
         if place is not None:
             pairs.append((begun.pop(place), span))
     return pairs
