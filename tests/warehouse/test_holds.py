@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -137,3 +138,22 @@ def test_a_hold_is_in_doubt_while_a_collector_that_died_may_have_begun_to_delete
         assert not deleting.retention.has_unburied()
         assert holding.marks.hold({"run": trace_of("a")})["set"] is True
         assert deleting.apply() == []
+
+
+@pytest.mark.long
+def test_a_hold_that_another_collectors_clock_outdoes_is_not_acknowledged(
+    deleting: Keeper, holding: Keeper, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The other's clock is an hour ahead: what it said counts for an hour, and who is told otherwise would lose the run."""
+    deleting.send([agent_run("a", "ok")])
+    deleting.settle()
+    ahead = time.time_ns() + 3_600 * 10**9
+    with monkeypatch.context() as other:
+        other.setattr(time, "time_ns", lambda: ahead)
+        deleting.marks.hold({"run": trace_of("a")})
+        deleting.marks.hold({"run": trace_of("a"), "lift": True})
+    with pytest.raises(TooLate, match=f"the hold of run {trace_of('a')} is on record, but .* taken away at "):
+        holding.marks.hold({"run": trace_of("a")})
+    deleting.marks.hold({"run": trace_of("a")})  # its own words follow each other, whatever its clock does
+    with pytest.raises(TooLate, match="it was set at "):
+        holding.marks.hold({"run": trace_of("a"), "lift": True})

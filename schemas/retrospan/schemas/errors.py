@@ -123,7 +123,7 @@ class NotFound(PermanentError):
 
 
 class TooLate(PermanentError):
-    """What was to be kept was deleted meanwhile; the message says what, when, and by which receipt."""
+    """What was to be kept was deleted meanwhile, or another word on it counts; the message says what and when."""
 
 
 class SchemaTooNew(PermanentError):

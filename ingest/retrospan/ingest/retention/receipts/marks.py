@@ -20,6 +20,7 @@ from retrospan.ingest.retention.receipts.receipts import Loading, NoteLog, requi
 from retrospan.ingest.retention.sql import load
 from retrospan.ingest.warehouse.warehouse import Warehouse
 from retrospan.schemas.errors import BadRequest, NotFound, TooLate
+from retrospan.schemas.store import Store
 from retrospan.schemas.typed_rows import typed_rows
 
 _LONGEST_TEXT = 4000
@@ -58,7 +59,7 @@ class Marks:
         """Flag a run, or take the flag away (`remove`). Returns the state afterwards, once every view shows it.
 
         Raises:
-            TooLate: another collector deleted the run meanwhile, or one that it rests on.
+            TooLate: another collector deleted the run meanwhile, or one that it rests on, or its word on the run counts.
         """
         told = _read("flag", arguments)
         run_ids, tenant = self._found(told)
@@ -71,7 +72,7 @@ class Marks:
 
         Raises:
             BadRequest: the hold that there is lasts longer.
-            TooLate: another collector deleted the run meanwhile, or one that it rests on.
+            TooLate: another collector deleted the run meanwhile, or one that it rests on, or its word on the run counts.
         """
         told = _read("hold", arguments)
         run_ids, tenant = self._found(told)
@@ -119,7 +120,11 @@ class Marks:
         *,
         is_set: bool,
     ) -> dict[str, object]:
-        """Write a mark; what is taken away is taken from every id that the run has."""
+        """Write a mark; what is taken away is taken from every id that the run has.
+
+        Raises:
+            TooLate: another word on it is newer, by the clock of the collector that wrote that.
+        """
         run_id = run_ids[0]
         said = {
             "set": is_set,
@@ -133,7 +138,28 @@ class Marks:
         ]
         sequence = self._log.append(tenant=tenant, notes=notes)
         require_loaded(self._loader, sequence)
+        self._require_counts(mark, tenant, run_ids[: 1 if is_set else None], is_set)
         return {"run": run_id, "tenant": tenant, "mark": mark, "set": is_set, "until": until or None}
+
+    def _require_counts(self, mark: str, tenant: str, run_ids: Sequence[str], is_set: bool) -> None:
+        """Refuse to say that a mark that was written counts if another one does."""
+        with closing(self._warehouse.connect()) as store:
+            rows = self._newest(store, mark, tenant, run_ids)
+        for run_id, counts, _, said_at in rows:
+            if bool(counts) != is_set:
+                raise TooLate(
+                    f"the {mark} of run {run_id} is on record, but a word that is newer by the clock of another collector "
+                    f"counts: it was {'set' if counts else 'taken away'} at {text_of(said_at)}. Compare the clocks of "
+                    "the collectors, and ask again when it is later than that."
+                )
+
+    @staticmethod
+    def _newest(
+        store: Store, mark: str, tenant: str, run_ids: Sequence[str]
+    ) -> list[tuple[str, int, int, int]]:
+        """Return the newest word on each id: whether it sets the mark, until when, and when it was said."""
+        asked = {"tenant": tenant, "run_ids": run_ids, "mark": mark}
+        return list(typed_rows(store, tuple[str, int, int, int], load("newest_marks"), asked))
 
     def _found(self, told: Mapping[str, object]) -> tuple[list[str], str]:
         """Return the ids that a run has, its own first, and its tenant."""
@@ -151,9 +177,8 @@ class Marks:
     def _held(self, tenant: str, run_ids: Sequence[str], now: int) -> tuple[bool, int]:
         """Return whether it is held now, and until when (Unix ns, 0 for ever)."""
         with closing(self._warehouse.connect()) as store:
-            asked = {"tenant": tenant, "run_ids": run_ids}
-            rows = typed_rows(store, tuple[str, int, int], load("hold_of"), asked)
-        ends = [until for _, is_set, until in rows if is_set and (not until or until > now)]
+            rows = self._newest(store, "hold", tenant, run_ids)
+        ends = [until for _, is_set, until, _ in rows if is_set and (not until or until > now)]
         return bool(ends), 0 if 0 in ends else max(ends, default=0)
 
 
