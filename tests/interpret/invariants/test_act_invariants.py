@@ -68,6 +68,17 @@ def test_a_span_called_like_a_call_is_its_execution() -> None:
     assert doubts(agent(), first, act("", 3, name="weather"), told) == []
 
 
+def test_a_prompt_that_is_counted_longer_holds_more_than_the_one_before() -> None:
+    def run(first: int | None, second: int | None, *answer: Any) -> list[tuple[str, str]]:
+        counts = [{"gen_ai__usage__input_tokens": count} if count else {} for count in (first, second)]
+        asking = chat(1, [ASKED], *(answer or [asks("weather", OSLO, "c1")]), **counts[0])
+        return doubts(agent(), asking, chat(5, [ASKED], SNOW, **counts[1]))
+
+    assert [field for field, _ in run(100, 150)] == ["input_messages"]
+    # Asked again with the same; not counted; the program asked again without a tool between.
+    assert run(100, 100) == run(150, 100) == run(None, 150) == run(100, 150, SNOW) == []
+
+
 def test_one_model_call_is_one_answer() -> None:
     call = chat(1, [ASKED], SNOW, span_id=f"{7:016x}", takes=5)
     below = [act("", at, name="raw", inside=call.span_id, llm__openai__id=f"resp-{at}") for at in (2, 3)]

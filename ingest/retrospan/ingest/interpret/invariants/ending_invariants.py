@@ -88,18 +88,31 @@ def refused_results(run: AssembledRun) -> Iterator[ParseIssue]:
 
 
 def forgotten_calls(run: AssembledRun) -> Iterator[ParseIssue]:
-    """Yield the first prompt that holds no result of a tool, though the agent's answer before it asked for tools that ran."""
+    """Yield the first prompt that holds no result of a tool, though the agent's answer before it asked for tools that ran, or
+    for any, and the prompt is counted longer than the one before."""
     before: dict[str | None, ModelCall] = {}
+    asked = {tool.asked.by for tool in run.calls.tools if tool.asked is not None}
     ran = {tool.asked.by for tool in run.calls.tools if tool.asked is not None and tool.span is not None}
     for call in run.calls.models:
         earlier = before.get(call.span.agent_name)
         before[call.span.agent_name] = call
-        if earlier is None or earlier.ordinal not in ran or call.input != earlier.input or not call.input:
+        if earlier is None or earlier.ordinal not in asked or call.input != earlier.input or not call.input:
+            continue
+        if not (earlier.ordinal in ran or _is_counted_longer(call, earlier)):
             continue
         if earlier.span.sent.done_at <= call.span.sent.started_at:
-            reason = "the prompt before it again, though tools ran that its answer asked for"
+            reason = (
+                "the prompt before it again, though tools ran that its answer asked for"
+                if earlier.ordinal in ran
+                else "the prompt before it again, though its answer asked for tools, and this is counted longer"
+            )
             yield issue(call.span.sent.span_id, "input_messages", "", reason)
             return
+
+
+def _is_counted_longer(call: ModelCall, earlier: ModelCall) -> bool:
+    before, now = earlier.span.tokens.input, call.span.tokens.input
+    return before is not None and now is not None and before < now
 
 
 def results_without_contents(run: AssembledRun) -> Iterator[ParseIssue]:
