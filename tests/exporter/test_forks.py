@@ -115,6 +115,45 @@ for method in ("fork",):
     assert err == ""
 
 
+@pytest.mark.parametrize("loaded", ["before instrument()", "after it"])
+def test_workers_of_celery_deliver_before_their_pool_ends_them(receiver: Receiver, loaded: str) -> None:
+    """A worker that has done its share is ended with a signal as soon as it says so; Celery's own signal comes before."""
+    load = 'sys.modules["celery.signals"] = signals\n'
+    code = (
+        SPAN
+        + """
+import os, signal, sys, types, warnings
+warnings.simplefilter("ignore")
+class Signal:
+    def __init__(self):
+        self.receivers = {}
+    def connect(self, receiver, weak, dispatch_uid):
+        self.receivers.setdefault(dispatch_uid, receiver)
+    def send(self, **values):
+        for receiver in self.receivers.values():
+            receiver(signal=self, **values)
+signals = types.SimpleNamespace(worker_process_shutdown=Signal())
+"""
+        + (load if loaded == "before instrument()" else "")
+        + """
+from retrospan.exporter import instrument
+instrument()
+"""
+        + load
+        + """
+for number in range(2):
+    worker = os.fork()
+    if not worker:
+        span(f"task {number}")
+        signals.worker_process_shutdown.send(sender=None, pid=os.getpid(), exitcode=0)
+        os.kill(os.getpid(), signal.SIGKILL)
+    os.waitpid(worker, 0)
+"""
+    )
+    finished(agent(code, receiver, RETROSPAN_EXPORTER_DELAY_SECONDS="5"))
+    assert sorted(receiver.names()) == ["task 0", "task 1"]
+
+
 def test_a_fork_while_the_exporter_works_never_hangs(receiver: Receiver) -> None:
     finished(
         agent(

@@ -22,6 +22,7 @@ from opentelemetry.sdk.resources import Resource
 from retrospan.exporter.delivery import notices
 from retrospan.exporter.delivery.answers import Transport
 from retrospan.exporter.delivery.backlog import Backlog
+from retrospan.exporter.delivery.celery_workers import end_with_worker
 from retrospan.exporter.delivery.cleaning import Cleaner
 from retrospan.exporter.delivery.encoder import Encoder, request_of
 from retrospan.exporter.delivery.notices import Counts, Losses, Tally, say
@@ -311,6 +312,7 @@ class Pipeline:
         if util is not None:
             util.register_after_fork(self, _finish_with_child)
             _finish_with_child(self)
+        end_with_worker(_end_children)
 
 
 _LIVING: weakref.WeakSet[Pipeline] = weakref.WeakSet()
@@ -322,6 +324,11 @@ def _begin_in_child() -> None:
 
 
 after_fork_in_child(_begin_in_child)
+
+
+def _end_children() -> None:
+    for pipeline in list(_LIVING):
+        pipeline.end_with_child()
 
 
 def _finish_with_child(pipeline: Pipeline) -> None:
