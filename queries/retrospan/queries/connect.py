@@ -362,6 +362,13 @@ class Views(CostViews[Frame], FindingViews[Frame], SideViews[Frame]):
         self, statement: str, filters: Mapping[str, str | None], order: str, limit: int | None
     ) -> Frame:
         given = [(column, value) for column, value in filters.items() if value is not None]
+        for column, value in given:
+            # Written as text, a list would be a value that no row has, and the answer an empty frame.
+            if not isinstance(value, str):  # pyright: ignore[reportUnnecessaryIsInstance] - notebooks are not checked
+                raise TypeError(
+                    f"{column} is one text, not {type(value).__name__}. For several: "
+                    f"sql('… WHERE {column} IN {{values:Array(String)}}', values=[…])"
+                )
         parameters: dict[str, Value] = {}
         pieces = [statement]
         for number, (column, value) in enumerate(given):
