@@ -22,6 +22,7 @@ from retrospan.ingest.machine.memory import LEAST_BYTES
 from retrospan.ingest.settings.config import Config
 
 every_case = pytest.mark.parametrize("case", list(VALUES))
+DEFAULTS: dict[str, Any] = yaml.safe_load((CHART / "values.yaml").read_text(encoding="utf-8"))
 RELEASED = Path(__file__).with_name("released.json")
 
 
@@ -264,6 +265,18 @@ def test_a_bad_value_is_refused_with_its_place(helm: Helm, values: dict[str, Any
     with pytest.raises(Refused) as refused:
         helm.install(values)
     assert said in str(refused.value)
+
+
+@pytest.mark.parametrize(
+    "section",
+    [name for name, value in DEFAULTS.items() if isinstance(value, dict)]
+    + ["grafana.dashboards", "grafana.datasource"],
+)
+def test_a_section_of_which_nothing_is_left_is_refused_by_its_name(helm: Helm, section: str) -> None:
+    """A line such as `config:` whose entries are comments takes the defaults of the section away."""
+    *above, last = section.split(".")
+    with pytest.raises(Refused, match=rf"missing property '{last}'"):
+        helm.install({above[0]: {last: None}} if above else {last: None})
 
 
 @pytest.mark.parametrize("memory", ["1536Mi", "1.5Gi", "2G", "1610612736", 1610612736, "1Ti"])
