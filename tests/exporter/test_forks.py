@@ -5,6 +5,7 @@ from __future__ import annotations
 import signal
 import threading
 import time
+from pathlib import Path
 
 import pytest
 from exporter.conftest import MakePipeline
@@ -241,3 +242,42 @@ def test_threads_of_a_worker_begin_anew_together_and_lose_nothing(
     assert len(begun) == 1
     assert built.flush(30) and built.counts().delivered == 8
     assert sorted(receiver.names()) == [f"span {number}" for number in range(8)]
+
+
+@pytest.mark.parametrize(
+    "environ",
+    [
+        {},
+        {"OTEL_EXPORTER_OTLP_COMPRESSION": "gzip"},
+        {"OTEL_EXPORTER_OTLP_ENDPOINT": "http://localhost:9"},  # where nobody is
+        {"OTEL_EXPORTER_OTLP_PROTOCOL": "grpc"},
+    ],
+    ids=lambda environ: " ".join(environ.values()) or "http",
+)
+def test_nothing_is_imported_beside_the_agent_s_work(
+    receiver: Receiver, tmp_path: Path, environ: dict[str, str]
+) -> None:
+    """A child forked while a thread of ours imports has no such thread, and waits for the end of the import for ever."""
+    code = (
+        SPAN
+        + """
+import sys, threading
+found = []
+def heard(event, given):
+    if event == "import" and threading.current_thread() is not threading.main_thread():
+        found.append(given[0])
+sys.addaudithook(heard)
+from retrospan.exporter import instrument, observe, run, step
+made = instrument()
+with run(agent="a"):
+    with step("s", state={"tries": 0}):
+        observe("config/x", {"limit": 1})
+        span("inner", question="Who is there?")
+made.flush(2)
+made.shutdown(2)
+print(*found)
+"""
+    )
+    at = {"RETROSPAN_EXPORTER_SPOOL": str(tmp_path / "spool"), **environ}
+    out, _ = finished(agent(code, None if "OTEL_EXPORTER_OTLP_ENDPOINT" in environ else receiver, **at))
+    assert out == "\n"

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from functools import partial
+from importlib import import_module
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -16,6 +18,12 @@ from retrospan.exporter.endpoints import shown
 from retrospan.exporter.settings import Settings
 from retrospan.schemas.redaction.walk import fields
 from retrospan.schemas.wire import NotAMessage
+
+# grpcio imports them with the first channel, in the thread that sends. A child that is forked meanwhile has no such
+# thread, and waits for ever for the import to end.
+for _name in ("grpc._channel", "grpc.experimental"):
+    with suppress(ImportError):
+        import_module(_name)
 
 _EXPORT = {
     Signal.TRACES: "/opentelemetry.proto.collector.trace.v1.TraceService/Export",

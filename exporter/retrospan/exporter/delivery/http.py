@@ -53,6 +53,10 @@ def _release() -> str:
         return "unknown"
 
 
+# Read with the module, on the agent's start: in the thread that sends it would import what a fork can catch half-way.
+_AGENT = f"retrospan-exporter/{_release()}"
+
+
 class HttpTransport:
     """Posts to one URL for each signal over connections that are kept."""
 
@@ -61,7 +65,7 @@ class HttpTransport:
         self._urls = {Signal.TRACES: settings.endpoint, Signal.LOGS: settings.endpoint_of_logs}
         self._settings = settings
         self._headers = {
-            "User-Agent": f"retrospan-exporter/{_release()}",
+            "User-Agent": _AGENT,
             **settings.headers,
             "Content-Type": "application/x-protobuf",
             "Accept-Encoding": "identity",
