@@ -48,6 +48,12 @@ class _Line:
     def makefile(self, mode: str, *args: Any, **named: Any) -> Any:
         if self._real is not None:
             return self._real.makefile(mode, *args, **named)
+        try:
+            return self._answered(mode, *args, **named)
+        except Exception as error:  # noqa: BLE001 - whoever reads the answer gets it
+            return _Unanswered(error)
+
+    def _answered(self, mode: str, *args: Any, **named: Any) -> Any:
         replaying, at = current(), self._connection
         scheme = "https" if isinstance(at, client.HTTPSConnection) else "http"
         default = 443 if scheme == "https" else 80
@@ -82,6 +88,18 @@ class _Line:
     def __getattr__(self, name: str) -> Any:
         real = self.__dict__.get("_real")
         return getattr(real, name) if real is not None else _nothing
+
+
+class _Unanswered(BytesIO):
+    """A response that raises where it is read. The one that asks for it has no file yet: if it were raised there, since
+    Python 3.13 its end would say a second error on standard error."""
+
+    def __init__(self, error: Exception) -> None:
+        super().__init__()
+        self._error = error
+
+    def readline(self, size: int | None = -1, /) -> bytes:
+        raise self._error
 
 
 def _nothing(*_: Any, **__: Any) -> None:
