@@ -36,6 +36,6 @@ def agent(code: str, receiver: Receiver | None = None, **environ: str) -> subpro
 
 
 def finished(process: subprocess.Popen[str], code: int = 0) -> tuple[str, str]:
-    out, err = process.communicate(timeout=60)
+    out, err = process.communicate(timeout=300)
     assert process.returncode == code, err
     return out, err

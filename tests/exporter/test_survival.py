@@ -85,7 +85,7 @@ def sends_in_words(
         ],
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=300,
         env=clean,
         check=False,
     )

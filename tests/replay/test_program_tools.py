@@ -166,7 +166,8 @@ def test_a_commit_whose_tools_ran_unseen_is_neither_good_nor_bad(place: Path) ->
     assert code == 125 and "run run-1: same_outside_tools" in said and "--tool __main__:get_weather" in said
     for flag, name in (("--tool", "my_agent:get_weather"), ("--run-tool", "get_weather")):
         code, said = retrospan(place, "bisect", "--suite", "run.bundle", flag, name, "--", *command)
-        assert (code, said) == (0, "1 of 1 run does what is on record\n")
+        # On a slow machine the progress of the replay is said after it.
+        assert code == 0 and said.startswith("1 of 1 run does what is on record\n")
 
 
 def forked(place: Path, step: int, *flags: str) -> tuple[int, str]:
