@@ -177,4 +177,5 @@ def test_runs_without_tools_or_tokens_are_compared_by_the_rest(views: EmbeddedSt
         "failure_rate", "incomplete_rate", "loop_rate",
     }  # fmt: skip
     assert drifted(found) == set()
+    assert all(0 <= row["value"] <= 1 for row in found.values() if row["statistic"] == "kolmogorov_smirnov")
     assert sum(SHARES) == pytest.approx(1)

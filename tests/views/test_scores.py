@@ -118,7 +118,8 @@ def test_numbers_shares_and_labels_have_the_statistics_of_their_kind(views: Embe
     assert (grown["baseline_median"], grown["unknown"]) == (None, None)
     assert grown["examples"] == ["b-000", "b-003", "b-006"]
     assert (rows["ok", ""]["baseline_mean"], rows["ok", ""]["candidate_mean"]) == (1, 0.5)
-    assert rows["same", ""]["p_value"] == 1
+    assert (rows["same", ""]["value"], rows["same", ""]["p_value"]) == (0, 1)
+    assert rows["relevance", ""]["value"] == 1
 
 
 def test_a_score_that_is_missing_is_null_with_a_reason(views: EmbeddedStore, ask: Ask) -> None:

@@ -183,7 +183,8 @@ WITH
             ifNull(c_mean, 0) AS p_c,
             (p_b * b + p_c * c) / greatest(b + c, 1) AS share,
             z_score(p_c - p_b, sqrt(greatest(share * (1 - share), 0) * (1 / greatest(b, 1) + 1 / greatest(c, 1)))) AS z,
-            if(isNull(unknown), toNullable(if(is_share, z, gap_and_p.1)), NULL) AS value,
+            -- The engine's gap differs from none, or from a whole one, in the last place.
+            if(isNull(unknown), toNullable(if(is_share, z, round(gap_and_p.1, 12))), NULL) AS value,
             if(isNull(unknown), toNullable(if(is_share, retrospan_chance_of_shares(round(p_b * b), b, round(p_c * c), c), gap_and_p.2)), NULL) AS p
         FROM listed
     ),
