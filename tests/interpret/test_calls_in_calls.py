@@ -122,6 +122,19 @@ def test_what_is_counted_around_requests_is_not_of_the_one_whose_id_is_told_ther
     assert [call.output_tokens for call in rows(alone).model_calls] != [2, 4]
 
 
+def test_what_began_after_an_answer_is_another_request_wherever_it_hangs() -> None:
+    def told(begun: float, **more: Any) -> list[str]:
+        agent = tell("agent", "AGENT", 1, 9, agent__name="orla", input__value=QUESTION)
+        one = tell("model", "LLM", 2, 3, agent, input__value=ASKED, output__value=CALLED, **more)
+        two = tell("model", "LLM", begun, begun + 0.5, one, input__value=TOLD)
+        two = replace(two, status="error", status_message="too long")
+        return [call["status"] for call in views_of_spans([agent, one, two]).model_calls]
+
+    assert told(4, gen_ai__response__id="r0") == ["ok", "error"]
+    assert told(2.2, gen_ai__response__id="r0") == ["error"]  # it may be the same
+    assert told(4) == ["error"]  # the stream of an answer may have begun late
+
+
 def test_a_failure_around_requests_is_not_of_the_one_whose_id_is_told_there() -> None:
     spans = with_copies(nested(gen_ai__response__id="r0", llm__model_name="m-1"))
     spans[1] = replace(spans[1], status="error", status_message="too long")

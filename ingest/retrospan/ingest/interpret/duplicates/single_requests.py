@@ -70,7 +70,11 @@ def _requests(
         # Each list is taken once, by the span right around it.
         inner = [requests.pop(each) for each in below.get(span, [])]
         others = [own for _, each in inner for own in each]
-        if others and (_comes_before(span, others, executed) or _has_answered(span, others, ran)):
+        if others and (
+            _comes_before(span, others, executed)
+            or _has_answered(span, others, ran)
+            or _was_over(span, others)
+        ):
             requests[span] = (span, _joined([[span], *(own for _, own in inner)]))
             continue
         # What is right inside may be around several itself: then so is this one.
@@ -131,6 +135,18 @@ def _has_answered(
         and outer.response_id not in ids
         and any(map(FOR_TOOLS.search, outer.finish_reasons))
         and ran[outer] <= min(each.sent.started_at for each in inner)
+    )
+
+
+def _was_over(outer: NormalizedSpan, inner: list[NormalizedSpan]) -> bool:
+    """Tell whether a span is a request of its own that had been answered when the others inside it began: a program may
+    hang what it does next below it. By one clock only; none of them tells its response again.
+    """
+    return outer.response_id is not None and all(
+        each.sent.started_at >= outer.sent.until
+        and each.sent.resource == outer.sent.resource
+        and each.response_id != outer.response_id
+        for each in inner
     )
 
 
