@@ -70,6 +70,25 @@ def test_a_printed_answer_names_the_model_that_gave_it() -> None:
     assert model("No.") is None
 
 
+@pytest.mark.parametrize(
+    ("answered", "text", "expected"),
+    [
+        ("m", "Yes.", "m-2024-07-18"),
+        ("m", "No.", "m"),
+        ("n", "Yes.", "n"),
+        ("m-2024-01-01", "Yes.", "m-2024-01-01"),
+    ],
+)
+def test_a_model_that_is_named_as_it_was_asked_for_is_named_more_exactly_with_its_answer(
+    answered: str, text: str, expected: str
+) -> None:
+    message = {"type": "ai", "content": text, "response_metadata": {"model_name": "m-2024-07-18"}}
+    step = act("", 1, takes=5, name="model", x__output=json.dumps([message]))
+    inner = chat(2, [HI], "Yes.", inside=step.span_id, **named("m", answered))
+    (call,) = rows(agent(), step, inner).model_calls
+    assert call.response_model == expected
+
+
 def test_the_end_of_a_stream_that_is_handed_on_beside_the_answer_names_the_model_that_gave_it() -> None:
     def model(text: str, kind: str = "chat.completion.chunk", more: str = "") -> str | None:
         end = f"{{'id': 'r1', 'choices': [], 'model': 'm-2024-07-18', 'object': '{kind}', 'usage': None}}"

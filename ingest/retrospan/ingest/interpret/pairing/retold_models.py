@@ -12,6 +12,7 @@ from retrospan.ingest.interpret.messages.message import Message, parts_of, text_
 from retrospan.ingest.interpret.messages.messages import read_message
 from retrospan.ingest.interpret.messages.provider_payloads import parse_answer
 from retrospan.ingest.interpret.messages.response_usage import parse_usage
+from retrospan.ingest.interpret.normalize.model_names import is_version
 from retrospan.ingest.interpret.normalize.normalized_span import NormalizedSpan
 from retrospan.ingest.interpret.spans.pyrepr import read_repr
 from retrospan.ingest.interpret.tree.tree import Tree
@@ -26,15 +27,24 @@ _NEXT = 3
 
 
 def complete_models(tree: Tree, requests: Sequence[NormalizedSpan]) -> None:
-    """Name the models that answered from what the nearest span around each call returned, in place."""
-    wanting = [span for span in requests if span.response_model is None and span.output and not span.failed]
+    """Name the models that answered from what the nearest span around each call returned, in place.
+
+    One that is said to have answered by the name by which it was asked for is only named more exactly there.
+    """
+    wanting = [
+        span
+        for span in requests
+        if span.response_model in (None, span.request_model) and span.output and not span.failed
+    ]
     if not wanting:
         return
     around = tree.nearest(lambda span: span.framework_output is not None)
     for span in wanting:
         returned = [around[span].framework_output] if span in around else _told_by(tree.parent(span))
         found = (_model_in(value, span.output[-1]) for value in returned)
-        span.response_model = next(filter(None, found), None)
+        model = next(filter(None, found), None)
+        if span.response_model is None or is_version(model, span.response_model):
+            span.response_model = model
     wanting = [span for span in wanting if span.response_model is None]
     began = [span.sent.started_at for span in tree.spans] if wanting else []
     for span in wanting:
