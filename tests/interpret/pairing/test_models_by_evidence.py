@@ -87,6 +87,15 @@ def test_a_model_that_is_named_as_it_was_asked_for_is_named_more_exactly_with_it
     inner = chat(2, [HI], "Yes.", inside=step.span_id, **named("m", answered))
     (call,) = rows(agent(), step, inner).model_calls
     assert call.response_model == expected
+    # As Python prints it, beside others.
+    message_printed = (
+        f"content={text!r} additional_kwargs={{}} response_metadata={{'model_name': 'm-2024-07-18'}}"
+    )
+    told = {"messages": ["content='Hi' additional_kwargs={} response_metadata={}", message_printed]}
+    workflow = act("invoke_workflow", 1, takes=5, x__output=json.dumps(told))
+    inner = chat(2, [HI], "Yes.", inside=workflow.span_id, **named("m", answered))
+    (call,) = rows(agent(), workflow, inner).model_calls
+    assert call.response_model == expected
 
 
 def test_the_end_of_a_stream_that_is_handed_on_beside_the_answer_names_the_model_that_gave_it() -> None:

@@ -6,7 +6,7 @@ The span around a call returns it, or the step that follows is given the respons
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from retrospan.ingest.interpret.messages.message import Message, parts_of, text_of
 from retrospan.ingest.interpret.messages.messages import read_message
@@ -14,7 +14,7 @@ from retrospan.ingest.interpret.messages.provider_payloads import parse_answer
 from retrospan.ingest.interpret.messages.response_usage import parse_usage
 from retrospan.ingest.interpret.normalize.model_names import is_version
 from retrospan.ingest.interpret.normalize.normalized_span import NormalizedSpan
-from retrospan.ingest.interpret.spans.pyrepr import read_repr
+from retrospan.ingest.interpret.spans.pyrepr import read_fields, read_repr
 from retrospan.ingest.interpret.tree.tree import Tree
 from retrospan.ingest.json_text import read_value
 
@@ -39,10 +39,13 @@ def complete_models(tree: Tree, requests: Sequence[NormalizedSpan]) -> None:
     if not wanting:
         return
     around = tree.nearest(lambda span: span.framework_output is not None)
+    read: dict[NormalizedSpan | None, dict[tuple[object, ...], str]] = {}
     for span in wanting:
-        returned = [around[span].framework_output] if span in around else _told_by(tree.parent(span))
-        found = (_model_in(value, span.output[-1]) for value in returned)
-        model = next(filter(None, found), None)
+        outer = around.get(span, tree.parent(span))
+        if outer not in read:
+            returned = outer.framework_output if outer is not None else None
+            read[outer] = _models_in([returned] if returned is not None else _told_by(outer))
+        model = read[outer].get(_said(span.output[-1]))
         if span.response_model is None or is_version(model, span.response_model):
             span.response_model = model
     wanting = [span for span in wanting if span.response_model is None]
@@ -126,14 +129,16 @@ def _told_by(span: NormalizedSpan | None) -> Iterator[object]:
             yield read_value(value)
 
 
-def _model_in(returned: object, answer: Message) -> str | None:
-    said = _said(answer)
-    for value in _objects(returned) if said else ():
-        model = parse_usage(value).model
-        message = read_message(value, "assistant") if model is not None else None
-        if message is not None and _said(message) == said:
-            return model
-    return None
+def _models_in(values: Iterable[object]) -> dict[tuple[object, ...], str]:
+    """Return the models that messages in some values name, by what tells each answer from others."""
+    models: dict[tuple[object, ...], str] = {}
+    for value in values:
+        for each in _objects(value):
+            model = parse_usage(each).model
+            message = read_message(each, "assistant") if model is not None else None
+            if model is not None and message is not None and (said := _said(message)):
+                models.setdefault(said, model)
+    return models
 
 
 def _objects(value: object) -> Iterator[dict[str, object]]:
@@ -152,7 +157,8 @@ def _objects(value: object) -> Iterator[dict[str, object]]:
         elif isinstance(at, list) and depth:
             waiting += ((inner, depth - 1) for inner in at)
         elif isinstance(at, str) and "response_metadata" in at and depth:
-            waiting.append((read_repr(at), depth - 1))
+            read = read_repr(at)
+            waiting.append((read if isinstance(read, dict | list) else read_fields(at), depth - 1))
 
 
 def _said(message: Message) -> tuple[object, ...]:
