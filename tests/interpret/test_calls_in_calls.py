@@ -122,6 +122,18 @@ def test_what_is_counted_around_requests_is_not_of_the_one_whose_id_is_told_ther
     assert [call.output_tokens for call in rows(alone).model_calls] != [2, 4]
 
 
+def test_a_version_around_what_was_asked_for_without_it_answered() -> None:
+    def names(status: str = "ok") -> list[tuple[str | None, str | None]]:
+        agent = tell("agent", "AGENT", 1, 9, agent__name="orla", input__value=QUESTION)
+        one = tell("model", "LLM", 2, 4, agent, input__value=ASKED, output__value=SAID, model="m-2026-01-02")
+        one = replace(one, status=status)
+        two = tell("client", "LLM", 2.5, 3.5, one, gen_ai__request__model="m")
+        return [(call.request_model, call.response_model) for call in rows([agent, one, two]).model_calls]
+
+    assert names() == [("m", "m-2026-01-02")]
+    assert names("error") == [("m", None)]
+
+
 def test_what_began_after_an_answer_is_another_request_wherever_it_hangs() -> None:
     def told(begun: float, **more: Any) -> list[str]:
         agent = tell("agent", "AGENT", 1, 9, agent__name="orla", input__value=QUESTION)

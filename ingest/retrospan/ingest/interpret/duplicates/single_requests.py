@@ -205,8 +205,13 @@ def _complete(outer: NormalizedSpan, inner: NormalizedSpan) -> None:
         outer.output = _fuller(outer.output, inner.output)
     elif not outer.input and tells_nothing and inner.input and inner.response_id:
         outer.input, outer.output = inner.input, inner.output
-    if is_version(outer.request_model, inner.request_model) and outer.request_model == outer.response_model:
-        outer.request_model = inner.request_model  # the outer one names what answered
+    if is_version(outer.request_model, inner.request_model) and outer.response_model in (
+        None,
+        outer.request_model,
+    ):
+        # The outer one names what answered.
+        outer.response_model = None if outer.failed else outer.request_model
+        outer.request_model = inner.request_model
     if is_version(inner.response_model, outer.response_model) and outer.request_model == outer.response_model:
         outer.response_model = inner.response_model  # a gateway answers under the name that it was asked for
     outer.stores_history = outer.stores_history or inner.stores_history
