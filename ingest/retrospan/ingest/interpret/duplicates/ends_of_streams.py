@@ -7,7 +7,6 @@ request, and tells what was answered.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from itertools import islice
 
 from retrospan.ingest.interpret.normalize.normalized_span import NormalizedSpan
 from retrospan.ingest.interpret.tree.tree import Tree
@@ -33,10 +32,10 @@ def ends_of_streams(
             continue
         if not (begun and span.input and _is_instant(span)):
             continue
-        latest = islice(reversed(range(len(begun))), _MOST)
-        place = next((at for at in latest if _is_repeated(tree, begun[at], span)), None)
-        if place is not None:
-            pairs.append((begun.pop(place), span))
+        for place in range(len(begun) - 1, max(-1, len(begun) - 1 - _MOST), -1):
+            if _is_repeated(tree, begun[place], span):
+                pairs.append((begun.pop(place), span))
+                break
     return pairs
 
 
