@@ -63,7 +63,7 @@ def ended_without_return(tree: Tree, judging: AbstractSet[NormalizedSpan]) -> bo
     if not failed:
         return False
     last = max(failed, key=lambda span: span.sent.done_at)
-    done_at, above = last.sent.done_at, {*tree.ancestors(last)}
+    done_at, above = last.sent.done_at, set(tree.ancestors(last))
     if any(
         span.output or span.framework_output is not None or span.sent.done_at > done_at + _AT_ONCE
         if span in above

@@ -61,7 +61,7 @@ def _fail_unanswered(tree: Tree) -> None:
     for span in empty:
         inside = acts.get(nearest[span], []) if span in nearest else []
         # A span around all requests, or one inside of the last, may tell of it as well.
-        around = {*tree.ancestors(span)}
+        around = set(tree.ancestors(span))
         apart = [act for act in inside if act not in around and not tree.is_below(act, span)]
         others = [act for act in apart if act is not span]
         if (
