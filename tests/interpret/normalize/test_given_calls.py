@@ -38,6 +38,19 @@ def test_the_arguments_in_a_call_or_in_a_list_of_parameters_are_the_tools(given:
     assert _tool(given).arguments == {"city": "Oslo", "days": 2}
 
 
+def test_what_stands_before_the_options_of_a_call_are_its_arguments_and_these_tell_its_id() -> None:
+    given, options = {"city": "Oslo"}, {"toolCallId": "c1", "messages": [{"role": "user", "content": "Hi"}]}
+    tool = _tool({"args": [given, options]})
+    assert (tool.arguments, tool.call_id) == (given, "c1")
+    assert _tool({"args": [given, options]}, call_id="c2").call_id == "c2"
+    for other in (
+        {"args": [given, {"id": "c1"}]},
+        {"args": [given]},
+        {"args": [given, options], "to": "ada"},
+    ):
+        assert (_tool(other).arguments, _tool(other).call_id) == (other, None)
+
+
 @pytest.mark.parametrize(
     "given",
     [

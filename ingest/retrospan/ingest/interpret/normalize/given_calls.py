@@ -19,7 +19,10 @@ _SPEAKERS = ("tool", "function")
 
 
 def arguments_in(given: object, tool: str | None) -> object:
-    """Return the arguments in the call of a tool or in a list of its parameters; anything else as it is."""
+    """Return the arguments in the call of a tool, in a list of its parameters, or before the options of a call; anything else
+    as it is."""
+    if _options_of(given):
+        return given["args"][0] if isinstance(given, dict) else given
     if isinstance(given, dict) and _CALL <= given.keys() <= _CALL | _BESIDE and given["name"] == tool:
         arguments = read_value(given["arguments"])
         return arguments if isinstance(arguments, dict) else given
@@ -27,6 +30,22 @@ def arguments_in(given: object, tool: str | None) -> object:
         named = {each["name"]: _value_of(each) for each in given}
         return named if len(named) == len(given) else given
     return given
+
+
+def call_id_in(given: object) -> str | None:
+    """Return the id of the call in the options with which a function was called."""
+    call_id = _options_of(given).get("toolCallId")
+    return call_id if isinstance(call_id, str) and call_id else None
+
+
+def _options_of(given: object) -> dict[str, object]:
+    """Return what stands behind the arguments of a function that executes a tool, where it tells the call's id; else {}."""
+    args = given["args"] if isinstance(given, dict) and given.keys() == {"args"} else None
+    if not isinstance(args, list) or len(args) != 2:
+        return {}
+    arguments, options = args
+    is_call = isinstance(arguments, dict) and isinstance(options, dict) and "toolCallId" in options
+    return options if is_call else {}
 
 
 def said_behind_fate(result: object) -> tuple[bool, object] | None:

@@ -7,7 +7,7 @@ import re
 from retrospan.ingest.interpret.messages.messages import read_message
 from retrospan.ingest.interpret.messages.result_envelopes import NOTHING, said_in
 from retrospan.ingest.interpret.messages.tool_results import UNPRINTED, response_of
-from retrospan.ingest.interpret.normalize.given_calls import arguments_in, said_behind_fate
+from retrospan.ingest.interpret.normalize.given_calls import arguments_in, call_id_in, said_behind_fate
 from retrospan.ingest.interpret.normalize.named_executions import tool_named
 from retrospan.ingest.interpret.normalize.normalized_span import NormalizedSpan
 from retrospan.ingest.interpret.normalize.told_executions import open_execution
@@ -82,6 +82,7 @@ def read_tool(places: SpanFields, span: NormalizedSpan, problems: ParseIssues) -
             problems.add(sent.span_id, "arguments", arguments, read.reason)
         else:
             span.arguments, span.has_arguments = arguments_in(read, span.tool_name), True
+            span.tool_call_id = span.tool_call_id or call_id_in(read)
             _open_call(span)
     read_result(places, span)
     if is_call(given):
