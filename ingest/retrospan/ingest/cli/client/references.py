@@ -87,6 +87,12 @@ def find_run(session: Session, typed: str, *, shows_it: bool = False) -> str:
 
 
 def _unknown(session: Session, typed: str) -> NotFound:
+    if (gone := session.one("deleted_runs", prefix=typed)) is not None:
+        at = session.zone.listed(moment_of(gone, "deleted_at"), session.now)
+        return NotFound(
+            f"run {safe(str(gone['run_id']))} was deleted ({at}) under the rule '{safe(str(gone['rule']))}': "
+            f"receipt {gone['number']} of log {gone['log']} in retention_log."
+        )
     near = session.ask("nearest_runs", typed=typed)
     if not near:
         return NotFound(f"no run starts with '{typed}': {session.warehouse.address} has no runs yet.")
