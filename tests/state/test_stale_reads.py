@@ -124,15 +124,10 @@ def asked(store: EmbeddedStore) -> list[tuple[Any, ...]]:
 
 
 def believed(said: list[Said], at: int) -> Said | None:
-    """The statement that first gave the field the value that it was believed to have at a time."""
-    read: Said | None = None
-    for moment in range(at + 1):
-        heard = [one for one in said if one.stated <= moment]
-        now = winner(heard, FIELD, moment)
-        if now is not None and not same(now.value, read.value if read else None):
-            assert isinstance(now, Said)
-            read = now
-    return read
+    """The statement that the field was believed by at a time."""
+    now = winner([one for one in said if one.stated <= at], FIELD, at)
+    assert now is None or isinstance(now, Said)
+    return now
 
 
 def stale(scene: Scene) -> list[tuple[Any, ...]]:
@@ -214,3 +209,15 @@ def test_a_correction_from_an_earlier_time_leaves_the_reader_with_what_was_wrong
     told(views, [scene])
     expected = [("e-1", 15, "100", "first", "200", "second", "e-2", True)]
     assert asked(views) == expected == stale(scene)
+
+
+def test_a_value_that_was_stated_again_before_the_read_is_not_stale(views: EmbeddedStore) -> None:
+    """What was corrected later held between the two statements, and no more when it was read."""
+    said = (
+        Said("first", FIELD, 100, 10, 10, run=0, said_at=10),
+        Said("again", FIELD, 100, 14, 14, run=0, said_at=14),
+        Said("between", FIELD, 200, 12, 20, run=2, said_at=20),
+    )
+    scene = Scene("e", said, (Used(1, 15),))
+    told(views, [scene])
+    assert asked(views) == [] == stale(scene)

@@ -81,7 +81,7 @@ def test_there_are_rows_to_compare(told: EmbeddedStore, view: str) -> None:
             "observations": 1,
             "entity_timeline": 1,
             "overwrites": 2,
-            "stale_reads": 3,
+            "stale_reads": 4,
         }[view]
     )
 
