@@ -53,7 +53,7 @@ def _release() -> str:
         return "unknown"
 
 
-# Read with the module, on the agent's start: in the thread that sends it would import what a fork can catch half-way.
+#: Read with the module, on the agent's start: in the thread that sends it would import what a fork can catch half-way.
 _AGENT = f"retrospan-exporter/{_release()}"
 
 

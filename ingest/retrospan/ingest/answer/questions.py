@@ -25,6 +25,7 @@ from retrospan.ingest.answer.readers import HELPFUL, READERS, bounded, bounds
 from retrospan.ingest.answer.rewriting.databases import qualified, unqualified
 from retrospan.ingest.answer.rewriting.entity_first import entity_first
 from retrospan.ingest.answer.rewriting.inlining import PlacedCall, inlined, own_functions, placed
+from retrospan.ingest.answer.rewriting.join_sides import KEPT, keeping_sides
 from retrospan.ingest.answer.rewriting.lean_views import lean
 from retrospan.ingest.answer.rewriting.listing import listed, require_parameters
 from retrospan.ingest.answer.rewriting.long_lists import LONG_LIST, reading
@@ -99,7 +100,7 @@ class Understanding:
             version = str(store.rows("SELECT version()")[0][0])
             known = store.rows(
                 "SELECT name FROM system.settings WHERE name IN {names:Array(String)}",
-                {"names": [*HELPFUL, *LONG_LIST]},
+                {"names": [*HELPFUL, *LONG_LIST, *KEPT]},
             )
             self._known = frozenset(str(name) for (name,) in known)
             self._guard, self.version = Guard(Allowlist.read(store)), version
@@ -167,7 +168,7 @@ class Understanding:
     ) -> tuple[Reading, bool]:
         """Return what a statement is read as, and whether that depends on the values of its parameters."""
         checked = self._checked(sql, parameters)
-        settings = reading(checked.sql)
+        settings = {**reading(checked.sql), **keeping_sides(checked.sql)}
         require_parameters(checked.sql, self._views)
         shown = checked.sql if shows_internals else listed(checked.sql, self._views)
         if not shows_internals:
