@@ -45,7 +45,6 @@ def test_what_stands_before_the_options_of_a_call_are_its_arguments_and_these_te
     assert _tool({"args": [given, options]}, call_id="c2").call_id == "c2"
     for other in (
         {"args": [given, {"id": "c1"}]},
-        {"args": [given]},
         {"args": [given, options], "to": "ada"},
     ):
         assert (_tool(other).arguments, _tool(other).call_id) == (other, None)
