@@ -8,6 +8,8 @@ from __future__ import annotations
 
 #: What every name begins with.
 CONVENTIONS = "retrospan."
+#: The scope of what `retrospan.exporter` records itself.
+SCOPE_NAME = "retrospan.recording"
 
 #: On spans: the run
 RUN_ID = "retrospan.run.id"

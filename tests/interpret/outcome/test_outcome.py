@@ -32,6 +32,15 @@ def test_an_error_of_the_last_step_is_the_run_s_unless_there_is_an_answer() -> N
     assert ended(agent(), chat(1, [HI], asks("search", A)), failed) == ("error", None)
 
 
+def test_a_run_of_the_program_s_own_tells_by_itself_whether_it_raised() -> None:
+    """It got over the error of its last step, though nothing else tells so."""
+    own = agent()
+    own.scope = "retrospan.recording"
+    assert ended(own, tool(5, error="Locked")) == ("ok", None)
+    own.status = "error"
+    assert ended(own, tool(5, error="Locked")) == ("error", None)
+
+
 def test_an_error_of_the_root_is_the_run_s_whatever_it_answered() -> None:
     assert ended(agent(error="Boom"), chat(1, [HI], "Done.")) == ("error", None)
 

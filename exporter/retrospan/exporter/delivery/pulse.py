@@ -12,10 +12,10 @@ from opentelemetry.sdk.util.instrumentation import InstrumentationScope
 from retrospan.exporter.delivery.owners import Dead
 from retrospan.exporter.delivery.records import LogRecord
 from retrospan.exporter.operating_system import is_there
-from retrospan.schemas.attributes import ALIVE, ALIVE_INTERVAL, KILLED, PROCESS_ID
+from retrospan.schemas.attributes import ALIVE, ALIVE_INTERVAL, KILLED, PROCESS_ID, SCOPE_NAME
 
 #: The scope of records that belong to no span.
-SCOPE = InstrumentationScope("retrospan.recording")
+SCOPE = InstrumentationScope(SCOPE_NAME)
 _PID, _INSTANCE = "process.pid", "service.instance.id"
 #: Spans that never end are forgotten beyond this: that they are open says nothing any more.
 _MOST_OPEN = 100_000

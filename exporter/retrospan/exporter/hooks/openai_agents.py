@@ -19,10 +19,9 @@ from retrospan.exporter.recording.encoding import json_text
 from retrospan.exporter.recording.lineage import RunReference
 from retrospan.exporter.recording.runs import Run
 from retrospan.exporter.recording.scopes import scope_in
-from retrospan.exporter.recording.spanning import SCOPE_NAME
 from retrospan.exporter.recording.states import put
 from retrospan.exporter.recording.telling import say
-from retrospan.schemas.attributes import APPROVAL, APPROVAL_DECISION, APPROVAL_EXPLANATION
+from retrospan.schemas.attributes import APPROVAL, APPROVAL_DECISION, APPROVAL_EXPLANATION, SCOPE_NAME
 
 #: What a run is said to have ended with while it waits for an approval.
 INTERRUPT = "retrospan.NodeInterrupt"

@@ -14,7 +14,7 @@ from opentelemetry.trace import Span, format_trace_id
 from retrospan.exporter.recording.encoding import json_text, json_value
 from retrospan.exporter.recording.guests import guest, lenient
 from retrospan.exporter.recording.scopes import scope_in
-from retrospan.exporter.recording.spanning import SCOPE_NAME, Spanning
+from retrospan.exporter.recording.spanning import Spanning
 from retrospan.exporter.recording.states import NOTHING
 from retrospan.exporter.recording.telling import fill
 from retrospan.schemas.attributes import (
@@ -24,6 +24,7 @@ from retrospan.schemas.attributes import (
     EFFECT_EVENT,
     EFFECT_STATUS,
     IDEMPOTENCY_KEY,
+    SCOPE_NAME,
 )
 from retrospan.schemas.hashing import hash_of
 

@@ -20,12 +20,10 @@ from opentelemetry.trace import INVALID_SPAN, Span, SpanKind, Status, StatusCode
 from retrospan.exporter.recording.guests import say_once
 from retrospan.exporter.recording.scopes import claims_in
 from retrospan.exporter.recording.telling import tell_begun
+from retrospan.schemas.attributes import SCOPE_NAME
 
 P = ParamSpec("P")
 R = TypeVar("R")
-
-#: The instrumentation scope of every span that recording opens.
-SCOPE_NAME = "retrospan.recording"
 
 
 class _Cached:

@@ -32,6 +32,7 @@ from retrospan.ingest.interpret.prompts.fields_in_texts import answer_in, questi
 from retrospan.ingest.interpret.spans.pyrepr import read_fields, read_repr
 from retrospan.ingest.interpret.steps.run_step import RunStep
 from retrospan.ingest.interpret.tree.tree import Tree
+from retrospan.schemas import attributes as conventions
 
 #: Under which names a root that returns several things returns its answer.
 _ANSWERS = ("answer", "final_answer")
@@ -101,12 +102,18 @@ def outcome_of(
     if separate is not None and separate.any_failed:
         return "error", None
     if answering is None and (
-        (steps and steps[-1].status == "error")
+        (steps and steps[-1].status == "error" and not _returned(tree))
         or ended_with_exception(tree)
         or ended_without_return(tree, judging)
     ):
         return "error", None
     return "ok", None
+
+
+def _returned(tree: Tree) -> bool:
+    """Tell whether the run is a `run` of the program's own that ended: if it had raised, its span would have failed."""
+    tops = tree.roots()
+    return len(tops) == 1 and tops[0].sent.scope == conventions.SCOPE_NAME and tops[0].sent.ended_at > 0
 
 
 def find_answer(tree: Tree, models: Sequence[ModelCall]) -> Answer | None:
