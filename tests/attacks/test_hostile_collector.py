@@ -187,6 +187,7 @@ SAID_YES = {
      "a length below nothing", "an answer for the next request as well"}  # fmt: skip
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     "attack",
     [*sorted(ALWAYS), *one_in(3, [name for name in HTTP_ATTACKS if name not in ALWAYS])],

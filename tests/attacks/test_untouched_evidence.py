@@ -63,6 +63,7 @@ def test_a_fresh_log_and_an_empty_one(keeper: Keeper) -> None:
     verified(keeper, derived=True)
 
 
+@pytest.mark.long
 def test_runs_that_come_while_it_is_at_work_are_not_called_wrong(keeper: Keeper) -> None:
     keeper.send([agent_run(f"run-{number}", "ok") for number in range(3)])
     keeper.settle()

@@ -13,7 +13,7 @@ from fix_recordings import manifest
 
 from retrospan.ingest.interpret.dialects import DIALECTS
 from retrospan.schemas import attributes, semconv
-from retrospan.schemas.attributes import REDACTED
+from retrospan.schemas.attributes import REDACTED, SCOPE_NAME
 
 VIEWS = TOP / "queries/retrospan/queries/views"
 MIGRATIONS = TOP / "schemas/retrospan/schemas/migrations"
@@ -110,8 +110,9 @@ def test_conventions_say_of_each_attribute_whether_it_is_read() -> None:
         for word in [*words_of_interpretation(), *by_engine]
         if re.fullmatch(r"retrospan\.[a-z_.]+", word)
     }
-    # The names of modules and of the log are none; what was taken out of a span is only not mixed with its events.
-    used = {word for word in words if not re.match(r"retrospan\.(ingest|interpret)\b", word)} - {REDACTED}
+    # The names of modules, of the log and of a scope are none; what was taken out of a span is only not mixed with its events.
+    used = {word for word in words if not re.match(r"retrospan\.(ingest|interpret)\b", word)}
+    used -= {REDACTED, SCOPE_NAME}
     said = statuses()
     assert {name for name, status in said.items() if status == "read"} == used
     assert set(said.values()) == {"read", "reserved"}

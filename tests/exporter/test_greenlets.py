@@ -66,6 +66,7 @@ print("worked on")
 """
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("protocol", ["http/protobuf", "grpc"])
 def test_a_receiver_that_never_answers_keeps_no_greenlet_waiting(protocol: str, tmp_path: Path) -> None:
     """An attempt lasts for an hour here, and neither the work nor the end of the program waits for it."""

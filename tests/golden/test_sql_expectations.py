@@ -131,6 +131,7 @@ def test_golden_runs_are_held_to_them(ask: Ask, folder: Path) -> None:
         read_golden(folder / "golden", "weather")
 
 
+@pytest.mark.long
 def test_a_run_is_added_if_the_warehouse_says_that_they_hold(ask: Ask, folder: Path) -> None:
     true = "SELECT count() > 0 AND min(run_id) = {run:String} FROM tool_calls WHERE run_id = {run:String}"
     said = ask("golden", "add", REFUND, "refund", "--expect-sql", true)

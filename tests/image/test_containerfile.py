@@ -113,8 +113,14 @@ def test_it_runs_as_a_number_that_is_not_roots_in_its_directory() -> None:
 def test_chart_and_image_agree() -> None:
     helpers = (TOP / "helm/retrospan/templates/_helpers.tpl").read_text(encoding="utf-8")
     user = of_last_stage("USER")[0].partition(":")[0]
-    assert re.findall(r"(?:runAsUser|runAsGroup|fsGroup): (\d+)", helpers) == [user] * 3
     values = yaml.safe_load((TOP / "helm/retrospan/values.yaml").read_text(encoding="utf-8"))
+    assert str(values["user"]) == user
+    block = helpers.partition("{{- with int .Values.user }}")[2].partition("{{- end }}")[0]
+    assert re.findall(r"(runAsUser|runAsGroup|fsGroup): {{ \. }}", block) == [
+        "runAsUser",
+        "runAsGroup",
+        "fsGroup",
+    ]
     built = (TOP / "Containerfile").read_text(encoding="utf-8")
     assert f"{values['image']['repository']}:{PROJECT['version']}-{values['mode']} ." in built
     assert {"embedded", "server"} <= set(PROJECT["optional-dependencies"])

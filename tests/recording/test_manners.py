@@ -85,6 +85,7 @@ def shared(levels: int, make: Any) -> object:
     return at
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     "make",
     [

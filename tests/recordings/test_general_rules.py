@@ -45,6 +45,7 @@ _NO_ATTRIBUTES = {
     *OPENTELEMETRY.modal_tokens,
     *(semconv.USAGE_CACHE_WRITE_INPUT_TOKENS, semconv.MEMORY_QUERY_TEXT, semconv.MEMORY_STORE_ID),
     *("document.id", "document.content", "document.metadata"),
+    "chat.completion.chunk",  # what a piece of OpenAI's streams calls itself
 }
 
 

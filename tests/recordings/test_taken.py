@@ -21,6 +21,7 @@ def missed(name: str) -> dict[str, str]:
     return {fact.name: fact.seen for fact in facts if fact.is_known and not fact.holds}
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", taken())
 def test_what_the_bytes_hold_comes_back_or_is_a_known_miss(name: str) -> None:
     known = known_misses(name)

@@ -32,6 +32,7 @@ def sends(store: EmbeddedStore, interpreter: Interpreter, spans: list[Told], log
     settled(interpreter)
 
 
+@pytest.mark.long
 def test_a_killed_run_tells_who_it_was_and_what_it_was_doing(
     views: EmbeddedStore, ask: Ask, interpreter: Interpreter
 ) -> None:

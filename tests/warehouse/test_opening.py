@@ -7,6 +7,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 #: A process can open one path only, so each scene has its own.
 SCENE = """
 import sys
@@ -144,10 +146,12 @@ def test_a_first_start_makes_no_table_one_by_one(tmp_path: Path) -> None:
     run(CREATED + LAID_OUT, tmp_path)
 
 
+@pytest.mark.long
 def test_every_table_is_made_once(tmp_path: Path) -> None:
     run(CREATED + MADE_ONCE, tmp_path)
 
 
+@pytest.mark.long
 def test_what_somebody_dropped_is_made_again_with_its_indexes_and_its_compression(tmp_path: Path) -> None:
     run(DROPPED, tmp_path)
 

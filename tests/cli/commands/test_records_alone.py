@@ -20,6 +20,7 @@ def from_agents(service: str, *events: str) -> bytes:
     return request.SerializeToString()
 
 
+@pytest.mark.long
 def test_records_without_a_trace_are_named(
     served: Served, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

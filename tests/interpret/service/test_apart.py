@@ -80,6 +80,7 @@ def rows_of(
     return living(store)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("held", [pytest.param("all rows", marks=pytest.mark.long), "no rows"])
 @pytest.mark.parametrize("kinds", [*ALONE, pytest.param(KINDS, id=" ".join(KINDS))])
 def test_the_others_of_a_batch_are_read_by_themselves(
