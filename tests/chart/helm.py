@@ -6,6 +6,7 @@ import json
 import os
 import subprocess
 import sys
+import tomllib
 from collections.abc import Mapping, Sequence
 from copy import deepcopy
 from dataclasses import dataclass
@@ -120,3 +121,13 @@ def _release(made: Mapping[str, Any]) -> Release:
 def _objects(text: str) -> list[Object]:
     # The parser in C: the other one takes a second for all the dashboards.
     return [one for one in yaml.load_all(text, yaml.CSafeLoader) if one]
+
+
+def settings(release: Release, part: str = "collector") -> dict[str, Any]:
+    """The TOML file of a process."""
+    (text,) = (
+        one["data"][f"{part}.toml"]
+        for one in release.objects
+        if one["kind"] == "ConfigMap" and f"{part}.toml" in one["data"]
+    )
+    return tomllib.loads(text)

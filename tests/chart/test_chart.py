@@ -14,7 +14,7 @@ import pytest
 import yaml
 from chart.conftest import VALUES
 from chart.fetched import TOP, VERSIONS
-from chart.helm import CHART, Helm, Refused, Release
+from chart.helm import CHART, Helm, Refused, Release, settings
 from chart.kubernetes import faults, settled
 
 from retrospan.ingest.collector import CLOSING_SECONDS, GRACE_SECONDS
@@ -22,18 +22,7 @@ from retrospan.ingest.machine.memory import LEAST_BYTES
 from retrospan.ingest.settings.config import Config
 
 every_case = pytest.mark.parametrize("case", list(VALUES))
-DEFAULTS: dict[str, Any] = yaml.safe_load((CHART / "values.yaml").read_text(encoding="utf-8"))
 RELEASED = Path(__file__).with_name("released.json")
-
-
-def settings(release: Release, part: str = "collector") -> dict[str, Any]:
-    """The TOML file of a process."""
-    (text,) = (
-        one["data"][f"{part}.toml"]
-        for one in release.objects
-        if one["kind"] == "ConfigMap" and f"{part}.toml" in one["data"]
-    )
-    return tomllib.loads(text)
 
 
 def test_there_are_enough_cases() -> None:
@@ -203,131 +192,10 @@ def test_parts_of_their_own_know_their_roles(helm: Helm) -> None:
     assert "PodDisruptionBudget" not in helm.install({}).kinds
 
 
-def test_interpreters_are_told_all_that_is_configured(helm: Helm) -> None:
-    """They answer queries, price calls and evaluate the rules of alerts, and collectors beside them do not."""
-    config = {
-        "alerts": {"rules": "/mnt/alerts.toml"},
-        "prices": {"table": "/mnt/prices.toml"},
-        "limits": {"queries": 2},
-    }
-    release = helm.install({**VALUES["server-parts"], "config": config})
-    told = settings(release, "interpreter")
-    assert {name: told[name] for name in config} == config
-
-
-@pytest.mark.parametrize(
-    ("values", "said"),
-    [
-        ({"mode": "embeded"}, "/mode': value must be one of 'embedded', 'server'"),
-        ({"collector": {"replicas": 2}}, "/collector/replicas': value must be 1"),
-        ({"collector": {"replicas": "two"}}, "/collector/replicas': got string, want integer"),
-        ({"collector": {"replica": 1}}, "/collector': additional properties 'replica' not allowed"),
-        ({"collectors": {}}, "additional properties 'collectors' not allowed"),
-        ({"mode": "server"}, "/warehouse/host': '' does not match"),
-        ({"warehouse": {"host": "db"}}, "/warehouse/host': value must be ''"),
-        ({"interpreter": {"enabled": True}}, "/interpreter/enabled': value must be false"),
-        ({"persistence": {"size": 20}}, "/persistence/size': got number, want string"),
-        ({"persistence": {"size": "20 GiB"}}, "/persistence/size': '20 GiB' does not match"),
-        ({"config": {"tokens": "mine.toml"}}, "invalid propertyName 'tokens'"),
-        ({"config": {"limits": {"queries": [1]}}}, "/config/limits"),
-        ({"tokens": {"existingSecret": "Not A Name"}}, "/tokens/existingSecret'"),
-        ({"retention": {"schedule": "daily"}}, "/retention/schedule'"),
-        ({"nameOverride": "a: b"}, "/nameOverride'"),
-        ({"fullnameOverride": "Traces"}, "/fullnameOverride'"),
-        ({"listen": "0.0.0.0\nx"}, "/listen'"),
-        ({"image": {"repository": "a\nb"}}, "/image/repository'"),
-        ({"config": {"limits": {"a.b = 1": 1}}}, "/config/limits'"),
-        ({"mode": "server", "warehouse": {"host": "::1"}}, "/warehouse/host'"),
-        ({"collector": {"env": [{"name": "RETROSPAN_OPEN", "value": "true"}]}}, "/collector/env/0/name"),
-        (
-            {"tokens": {"existingSecret": "mine"}, "grafana": {"datasource": {"enabled": True}}},
-            "the chart does not know the tokens in tokens.existingSecret",
-        ),
-        (
-            {"retention": {"policy": "[keep]\n"}, "config": {"retention": {"policy": "/mnt/keep.toml"}}},
-            "retention.policy: config.retention.policy names another policy, /mnt/keep.toml",
-        ),
-        (
-            {"config": {"alerts": {"rules": "/etc/retrospan/files/alert.toml"}}},
-            "config.alerts.rules: files.content has no alert.toml",
-        ),
-        ({"files": {"content": {"../x": ""}}}, "invalid propertyName '../x'"),
-        *(
-            (
-                {"collector": {"resources": {"limits": {"memory": memory}}}},
-                "collector.resources.limits.memory: ",
-            )
-            for memory in ("1535Mi", "1.4Gi", "1600M", "1536000Ki", "1610612735", 1610612735)
-        ),
-    ],
-)
-def test_a_bad_value_is_refused_with_its_place(helm: Helm, values: dict[str, Any], said: str) -> None:
-    with pytest.raises(Refused) as refused:
-        helm.install(values)
-    assert said in str(refused.value)
-
-
-@pytest.mark.parametrize(
-    "section",
-    [name for name, value in DEFAULTS.items() if isinstance(value, dict)]
-    + ["grafana.dashboards", "grafana.datasource"],
-)
-def test_a_section_of_which_nothing_is_left_is_refused_by_its_name(helm: Helm, section: str) -> None:
-    """A line such as `config:` whose entries are comments takes the defaults of the section away."""
-    *above, last = section.split(".")
-    with pytest.raises(Refused, match=rf"missing property '{last}'"):
-        helm.install({above[0]: {last: None}} if above else {last: None})
-
-
-@pytest.mark.parametrize("memory", ["1536Mi", "1.5Gi", "2G", "1610612736", 1610612736, "1Ti"])
-def test_the_least_memory_and_more_are_accepted(helm: Helm, memory: object) -> None:
-    limits = {"collector": {"resources": {"limits": {"memory": memory}}}}
-    assert {"StatefulSet"} <= helm.install(limits).kinds
-    assert LEAST_BYTES == 1536 << 20, "the chart refuses less"
-
-
 def test_a_server_needs_no_engine_beside_the_collector(helm: Helm) -> None:
     assert helm.install({**VALUES["server"], "collector": {"resources": {"limits": {"memory": "512Mi"}}}}).of(
         "StatefulSet"
     )
-
-
-def test_files_that_settings_name_are_in_the_pods(helm: Helm) -> None:
-    """Without a place for them, nobody who installs the chart has alerts, rules of mutations or prices of their own."""
-    rules = "/etc/retrospan/files/alerts.toml"
-    files = {"content": {"alerts.toml": '[[rule]]\nname = "a: b"\n'}, "existingSecret": "alert-keys"}
-    values = {**VALUES["server-parts"], "files": files, "config": {"alerts": {"rules": rules}}}
-    release = helm.install(values)
-    assert release.of("ConfigMap", "-files")["data"] == files["content"]
-    assert settings(release)["alerts"] == {"rules": rules}
-    assert [fault for one in release.everything for fault in faults(one, "1.37")] == []
-    for name, pod in release.pods().items():
-        if name.startswith(("StatefulSet", "Deployment")):
-            volumes = {volume["name"]: volume for volume in pod["volumes"]}
-            mounts = {mount["mountPath"]: mount for mount in pod["containers"][0]["volumeMounts"]}
-            assert volumes["files"] == {"name": "files", "configMap": {"name": "trace-retrospan-files"}}
-            assert volumes["secrets"]["secret"] == {"secretName": "alert-keys", "defaultMode": 0o440}
-            assert mounts["/etc/retrospan/files"]["readOnly"], name
-            assert mounts["/etc/retrospan/secrets"]["readOnly"], name
-    changed = helm.install({**values, "files": {**files, "content": {"alerts.toml": ""}}})
-    before, after = (one.of("StatefulSet")["spec"]["template"]["metadata"] for one in (release, changed))
-    assert before["annotations"] != after["annotations"], "a change restarts the pods"
-
-
-def test_a_platform_that_names_the_user_of_pods_may(helm: Helm) -> None:
-    """OpenShift refuses a pod that names a user or a group of volumes outside of its project's range."""
-    for case in ("embedded", "server-parts"):
-        for name, pod in helm.install({**VALUES[case], "user": 0}).pods().items():
-            named = set(pod["securityContext"])
-            assert named == {"runAsNonRoot", "fsGroupChangePolicy", "seccompProfile"}, name
-        for name, pod in helm.install({**VALUES[case], "user": 2000}).pods().items():
-            user = [pod["securityContext"][key] for key in ("runAsUser", "runAsGroup", "fsGroup")]
-            assert user == [2000, 2000, 2000], name
-
-
-def test_a_policy_that_is_a_file_of_the_pod_is_passed_on(helm: Helm) -> None:
-    release = helm.install({"config": {"retention": {"policy": "/mnt/keep.toml"}}})
-    assert settings(release)["retention"] == {"policy": "/mnt/keep.toml"}
 
 
 def kept(release: Release) -> dict[str, Any]:

@@ -234,7 +234,7 @@ def test_tokens_are_counted_once(attributes: dict[str, object], expected: tuple[
     assert (call.input_tokens, call.output_tokens, call.cached_tokens) == expected
 
 
-def test_where_a_request_was_sent_is_no_parameter_of_it() -> None:
+def test_where_a_request_was_sent_is_not_a_parameter_of_it() -> None:
     """Two runs on two machines are not told apart by it."""
     given = {"temperature": 0, "base_url": "http://10.0.0.7:8000/v1", "api_base": "HTTPS://api.example/v1"}
     spoken = {**given, "seed": 3, "stop": ["http://a"], "suffix": "see http://a"}

@@ -54,7 +54,7 @@ def _release() -> str:
 
 
 #: Read with the module, on the agent's start: in the thread that sends it would import what a fork can catch half-way.
-_AGENT = f"retrospan-exporter/{_release()}"
+_USER_AGENT = f"retrospan-exporter/{_release()}"
 
 
 class HttpTransport:
@@ -65,7 +65,7 @@ class HttpTransport:
         self._urls = {Signal.TRACES: settings.endpoint, Signal.LOGS: settings.endpoint_of_logs}
         self._settings = settings
         self._headers = {
-            "User-Agent": _AGENT,
+            "User-Agent": _USER_AGENT,
             **settings.headers,
             "Content-Type": "application/x-protobuf",
             "Accept-Encoding": "identity",

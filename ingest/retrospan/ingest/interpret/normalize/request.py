@@ -271,7 +271,7 @@ def _read_parameters(places: SpanFields, invocation: dict[str, object], span: No
 
 
 def _is_address(value: object) -> bool:
-    """Tell whether a value says where a request was sent, which is no part of what was asked."""
+    """Tell whether a value says where a request was sent, which is not part of what was asked."""
     return isinstance(value, str) and _ADDRESS.fullmatch(value) is not None
 
 
