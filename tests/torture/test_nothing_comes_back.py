@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 import threading
@@ -78,6 +79,19 @@ def apply_and_kill(collector: Served) -> None:
         applying.wait(60)
 
 
+def told(collector: Served, run: str) -> str:
+    """What who asks for a run that is not there reads."""
+    asked = subprocess.run(
+        [sys.executable, "-m", "retrospan.ingest.cli.main", "show", run],
+        env={"RETROSPAN_URL": f"http://{collector.sql}"},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert asked.returncode == 2
+    return asked.stderr
+
+
 @pytest.mark.long
 @pytest.mark.requirement("R16")
 def test_nothing_deleted_comes_back(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -104,6 +118,10 @@ def test_nothing_deleted_comes_back(tmp_path: Path, monkeypatch: pytest.MonkeyPa
         collector.wait_idle()
         there = KEPT | {trace_of("new")}
         assert shown(collector) == there
+        gone = trace_of("gone-0")
+        assert re.search(
+            rf"run {gone} was deleted .* receipt \d+ of log \d+ in retention_log", told(collector, gone[:9])
+        )
         with watching(collector):
             collector.run("rebuild")
             collector.wait_idle()
