@@ -55,6 +55,7 @@ LEFT_OUT = {
     "retrospan.schemas.costs": "the class of a row",
     "retrospan.schemas.errors": "exceptions, which are pickled",
     "retrospan.schemas.findings": "classes of rows",
+    "retrospan.schemas.prompt_records": "constants, and a few lines called once for a record",
     "retrospan.schemas.raw": "rows that the loader and the checks make as well, and that tests alter",
     "retrospan.schemas.semconv": "constants",
     "retrospan.schemas.sequences": "a few lines, called once for a trace",

@@ -20,9 +20,11 @@ from retrospan.ingest.interpret.spans.parse_issues import ParseIssues
 from retrospan.ingest.interpret.spans.sent_as_logs import OwnRecord, attach, is_own
 from retrospan.ingest.interpret.spans.span import Event, Link, LogRecord, Span
 from retrospan.ingest.interpret.spans.stray_logs import awaiting, place_strays
+from retrospan.ingest.interpret.spans.told_acts import spans_of_acts
 from retrospan.ingest.interpret.spans.vocabulary import OPENTELEMETRY
 from retrospan.ingest.rules.ruleset import NO_RULES, Ruleset
 from retrospan.schemas import semconv
+from retrospan.schemas.attributes import TRACE_MADE_OF
 
 #: How spans are read, one by one.
 Reader = Callable[[Sequence[Span], ParseIssues], list[NormalizedSpan]]
@@ -88,6 +90,7 @@ def spans_of_requests(traces: Sequence[bytes], logs: Sequence[bytes] = ()) -> li
                     )
                     spans[(span.trace_id, span.span_id)] = span
     own: dict[tuple[str, str], list[OwnRecord]] = {}
+    told: dict[str, list[OwnRecord]] = {}
     strays: list[LogRecord] = []
     for sequence, body in enumerate(logs, start=len(traces) + 1):
         for group in ExportLogsServiceRequest.FromString(body).resource_logs:
@@ -104,24 +107,26 @@ def spans_of_requests(traces: Sequence[bytes], logs: Sequence[bytes] = ()) -> li
                         attributes=attributes,
                         order=(at, record.observed_time_unix_nano, content),
                     )
+                    telling = OwnRecord(
+                        log=log,
+                        resource=_attributes(group.resource.attributes),
+                        scope=scope_logs.scope.name,
+                        scope_version=scope_logs.scope.version,
+                        sequence=sequence,
+                        arrived_at=sequence,
+                    )
                     if is_own(log.event):
-                        own.setdefault(key, []).append(
-                            OwnRecord(
-                                log=log,
-                                resource=_attributes(group.resource.attributes),
-                                scope=scope_logs.scope.name,
-                                scope_version=scope_logs.scope.version,
-                                sequence=sequence,
-                                arrived_at=sequence,
-                            )
-                        )
+                        own.setdefault(key, []).append(telling)
+                    elif TRACE_MADE_OF in attributes:
+                        told.setdefault(key[0], []).append(telling)
                     elif key in spans:
                         spans[key].logs.append(log)
                     elif not key[0]:
                         strays.append(log)
     attach(spans, own)
     place_strays(awaiting(spans.values(), OPENTELEMETRY), strays, OPENTELEMETRY)
-    return list(spans.values())
+    acts = [span for trace_id, records in told.items() for span in spans_of_acts(trace_id, records)]
+    return [*spans.values(), *acts]
 
 
 def read_run(

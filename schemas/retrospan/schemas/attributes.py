@@ -120,5 +120,8 @@ LINK_TYPE = "retrospan.link.type"
 FORK_STEP = "retrospan.fork.step"
 FORK_PATCH = "retrospan.fork.patch"
 
+#: On log records that came without a trace: the attributes that theirs is made of
+TRACE_MADE_OF = "retrospan.trace.made_of"
+
 #: On resources: how many spans the exporter of this process had lost when it sent this
 EXPORTER_LOST = "retrospan.exporter.lost"

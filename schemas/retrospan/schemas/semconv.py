@@ -11,6 +11,7 @@ from __future__ import annotations
 
 OPERATION_NAME = "gen_ai.operation.name"
 AGENT_NAME = "gen_ai.agent.name"
+AGENT_ID = "gen_ai.agent.id"
 AGENT_VERSION = "gen_ai.agent.version"
 WORKFLOW_NAME = "gen_ai.workflow.name"
 CONVERSATION_ID = "gen_ai.conversation.id"
@@ -85,6 +86,7 @@ MCP_METHOD_NAME = "mcp.method.name"
 # OpenTelemetry: failures, sessions, events, resources
 
 ERROR_TYPE = "error.type"
+HTTP_RESPONSE_STATUS_CODE = "http.response.status_code"
 EXCEPTION_TYPE = "exception.type"
 EXCEPTION_MESSAGE = "exception.message"
 EXCEPTION_STACKTRACE = "exception.stacktrace"

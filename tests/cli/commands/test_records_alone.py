@@ -1,4 +1,4 @@
-"""Agents on the command line may send log records and no spans: who sees no run of theirs is told why."""
+"""Log records of no trace that tell no act of an agent make no run: who sees no run of theirs is told why."""
 
 from __future__ import annotations
 
@@ -38,8 +38,10 @@ def test_records_without_a_trace_are_named(
     )
     assert "1 request arrived" in of_a_trace
     assert "log record" not in of_a_trace
-    assert "\n1 log record names no trace and makes no run:" in said(from_agents("", "user_prompt"))
-    of_agents = "3 log records of claude-code\\x1b[31m name no trace and make no run: have the agent send spans as well"
-    assert of_agents in said(from_agents("claude-code\x1b[31m", "user_prompt", "api_request"))
+    assert "\n1 log record names no trace and makes no run:" in said(from_agents("", "noted"))
+    of_agents = (
+        "3 log records of shop\\x1b[31m name no trace and make no run: have the agent send spans as well"
+    )
+    assert of_agents in said(from_agents("shop\x1b[31m", "noted", "clicked"))
     assert of_agents in said(words="loops")
     assert of_agents in said(words="cost")

@@ -4,6 +4,8 @@ A request that reads as a whole goes into the log byte for byte. From one with b
 and the record that holds them also holds what was rejected and why. One that cannot be read at all leaves a record
 of that, and is refused.
 
+Log records of no trace that tell what an agent did are given the trace of their prompt (`prompt_traces`).
+
 With a redactor, secrets are taken out before any of that is durable, and rejects carry no sample of their bytes.
 
 What was sent is what was acknowledged, rejected or refused; `counters` has all three.
@@ -21,6 +23,7 @@ from typing import Literal, TypeAlias
 from retrospan.ingest.log.record import Reject
 from retrospan.ingest.log.write_ahead_log import WriteAheadLog
 from retrospan.ingest.otlp import json as otlp_json
+from retrospan.ingest.otlp.prompt_traces import with_traces
 from retrospan.ingest.otlp.salvage import (
     LOGS,
     TRACES,
@@ -162,6 +165,8 @@ class Intake:
         except BadRequest as cause:
             self.refuse(signal, body, tenant, cause)
             raise
+        if signal == "logs" and read.kept:
+            read.body = with_traces(read.body)
         redacted = self._redact(signal, read)
         if hold is not None:
             hold.narrow(len(body) + (0 if read.body is body else len(read.body)))

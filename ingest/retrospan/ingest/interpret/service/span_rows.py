@@ -46,11 +46,13 @@ def span_rows(
 
 
 def arrivals_of(spans: Sequence[Span], rows: Sequence[SpanRow]) -> list[Arrival]:
-    """Return how many spans arrived when, by the dialect that their row has: '' without one."""
+    """Return how many spans arrived when, by the dialect that their row has: '' without one. What records alone tell is none."""
     known = {row.span_id: row for row in rows}
     counts: dict[tuple[int, str], int] = {}
     outside: dict[tuple[int, str], int] = {}
     for span in spans:
+        if span.is_told:
+            continue
         row = known.get(span.span_id)
         of = span.arrived_at, row.dialect if row is not None else ""
         counts[of] = counts.get(of, 0) + 1

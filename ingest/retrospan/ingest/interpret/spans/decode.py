@@ -8,8 +8,10 @@ from retrospan.ingest.interpret.spans.deep_values import DeepTexts
 from retrospan.ingest.interpret.spans.repeated_ids import shown_spans
 from retrospan.ingest.interpret.spans.sent_as_logs import OwnRecord, attach, is_own
 from retrospan.ingest.interpret.spans.span import Event, Link, LogRecord, Span
+from retrospan.ingest.interpret.spans.told_acts import spans_of_acts
 from retrospan.ingest.json_text import bounded
 from retrospan.ingest.load.attributes import value_of
+from retrospan.schemas import attributes as conventions
 from retrospan.schemas import semconv
 from retrospan.schemas.raw import RawLog, RawSpan
 
@@ -30,6 +32,7 @@ def decode_spans(
     span that has not ended or is not known. Of several variants the last to arrive counts; those that began at another time
     may be another execution with the same ids, whose other spans are marked (`shown_spans`).
 
+    Log records whose trace was made of what they tell are spans of their own (`spans_of_acts`).
     Log records of our own conventions are events of their span. A span that only they name has begun and not ended, or has
     not come: it is among them. `deep` notes what SQL does not decode.
     """
@@ -41,12 +44,15 @@ def decode_spans(
     for key in shown.apart:
         spans[key].is_apart = True
     own: dict[tuple[str, str], list[OwnRecord]] = {}
+    told: dict[str, list[OwnRecord]] = {}
     left: list[tuple[str, LogRecord]] = []
     for raw_log in raw_logs:
         key = (raw_log.trace_id, raw_log.span_id)
         log = log_record(raw_log, deep)
         if is_own(log.event):
             own.setdefault(key, []).append(_own(raw_log, log))
+        elif conventions.TRACE_MADE_OF in log.attributes:
+            told.setdefault(raw_log.trace_id, []).append(_own(raw_log, log))
         elif key in spans:
             spans[key].logs.append(log)
         else:
@@ -54,7 +60,8 @@ def decode_spans(
     for span in spans.values():
         span.logs.sort(key=lambda record: record.order)
     attach(spans, own)
-    return list(spans.values()), left
+    acts = [span for trace_id, records in told.items() for span in spans_of_acts(trace_id, records)]
+    return [*spans.values(), *acts], left
 
 
 def decode(triples: Triples, deep: DeepTexts | None = None) -> dict[str, object]:

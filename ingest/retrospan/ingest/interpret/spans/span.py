@@ -100,6 +100,7 @@ class Span:
     heard_at: int = 0  # when that arrived
     is_open: bool = False
     is_placeholder: bool = False
+    is_told: bool = False  # log records alone tell it: it was never sent
     process_id: str = ""  # of the process that said that it has begun
     filled_at: int = 0  # when an event last said something that is now among its attributes
     unread: list[Unread] = field(default_factory=list)

@@ -13,7 +13,7 @@ from typing import Any
 
 from retrospan.ingest.otlp import lenient
 from retrospan.schemas import attributes as conventions
-from retrospan.schemas import semconv
+from retrospan.schemas import prompt_records, semconv
 from retrospan.schemas.redaction.walk import Field, fields, mark
 from retrospan.schemas.wire import DELIMITED, NotAMessage, delimited
 
@@ -99,6 +99,9 @@ _NAMED = frozenset(
         ),
         *("ai.usage.cachedInputTokens", "ai.usage.reasoningTokens", "ai.usage.totalTokens"),
         *("langfuse.observation.usage_details",),
+        # The same of agents that send log records in place of spans.
+        *prompt_records.NUMBERS_AND_NAMES,
+        conventions.TRACE_MADE_OF,
         # What the agent said of its run, without what it said of the world.
         conventions.RUN_ID,
         conventions.RUN_ORIGIN,
