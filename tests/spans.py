@@ -20,11 +20,10 @@ from retrospan.ingest.interpret.spans.parse_issues import ParseIssues
 from retrospan.ingest.interpret.spans.sent_as_logs import OwnRecord, attach, is_own
 from retrospan.ingest.interpret.spans.span import Event, Link, LogRecord, Span
 from retrospan.ingest.interpret.spans.stray_logs import awaiting, place_strays
-from retrospan.ingest.interpret.spans.told_acts import spans_of_acts
+from retrospan.ingest.interpret.spans.told_beside import take_in_told, tells_act
 from retrospan.ingest.interpret.spans.vocabulary import OPENTELEMETRY
 from retrospan.ingest.rules.ruleset import NO_RULES, Ruleset
 from retrospan.schemas import semconv
-from retrospan.schemas.attributes import TRACE_MADE_OF
 
 #: How spans are read, one by one.
 Reader = Callable[[Sequence[Span], ParseIssues], list[NormalizedSpan]]
@@ -109,6 +108,7 @@ def spans_of_requests(traces: Sequence[bytes], logs: Sequence[bytes] = ()) -> li
                     )
                     telling = OwnRecord(
                         log=log,
+                        span_id=key[1],
                         resource=_attributes(group.resource.attributes),
                         scope=scope_logs.scope.name,
                         scope_version=scope_logs.scope.version,
@@ -117,16 +117,16 @@ def spans_of_requests(traces: Sequence[bytes], logs: Sequence[bytes] = ()) -> li
                     )
                     if is_own(log.event):
                         own.setdefault(key, []).append(telling)
-                    elif TRACE_MADE_OF in attributes:
+                        continue
+                    if key[0] and tells_act(log):
                         told.setdefault(key[0], []).append(telling)
-                    elif key in spans:
+                    if key in spans:
                         spans[key].logs.append(log)
                     elif not key[0]:
                         strays.append(log)
     attach(spans, own)
     place_strays(awaiting(spans.values(), OPENTELEMETRY), strays, OPENTELEMETRY)
-    acts = [span for trace_id, records in told.items() for span in spans_of_acts(trace_id, records)]
-    return [*spans.values(), *acts]
+    return [*spans.values(), *take_in_told(spans.values(), told)]
 
 
 def read_run(

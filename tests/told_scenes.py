@@ -11,6 +11,7 @@ from pathlib import Path
 
 from google.protobuf.json_format import Parse
 from opentelemetry.proto.collector.logs.v1.logs_service_pb2 import ExportLogsServiceRequest
+from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
 
 RECORDED = Path(__file__).parent / "recordings" / "records_alone"
 SCENES = sorted(path.stem for path in RECORDED.glob("*.jsonl"))
@@ -21,3 +22,16 @@ def sent_by(scene: str) -> tuple[bytes, ...]:
     """The requests of a scene, in order, as they were sent: no record names a trace."""
     lines = (RECORDED / f"{scene}.jsonl").read_text(encoding="utf-8").splitlines()
     return tuple(Parse(line, ExportLogsServiceRequest()).SerializeToString() for line in lines)
+
+
+@cache
+def sent_beside(scene: str) -> tuple[tuple[bytes, ...], tuple[bytes, ...]]:
+    """The requests of spans and of log records of an agent that sent both, or that ran inside of another program's span."""
+    spans, records = (
+        (RECORDED / "beside" / f"{scene}.{signal}.jsonl").read_text(encoding="utf-8").splitlines()
+        for signal in ("traces", "logs")
+    )
+    return (
+        tuple(Parse(line, ExportTraceServiceRequest()).SerializeToString() for line in spans),
+        tuple(Parse(line, ExportLogsServiceRequest()).SerializeToString() for line in records),
+    )

@@ -44,8 +44,6 @@ ANSWERS = ("response",)
 ARGUMENTS = ("tool_input", "function_args", "arguments", "tool_parameters")
 RESULTS = ("tool_output", "output")
 TEXTS = (*QUESTIONS, "prompt_text", *ANSWERS, *ARGUMENTS, *RESULTS, "request_text", "response_text")
-#: What stands where a text was not to be sent.
-WITHHELD = ("<REDACTED>", "[REDACTED]")
 #: How many tokens it took, by the name of the conventions. Where those that were read from a cache and those that were
 #: written into one are counted apart, the input is the rest.
 TOKENS = {

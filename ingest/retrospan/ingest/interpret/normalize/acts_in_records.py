@@ -10,6 +10,7 @@ from collections.abc import Iterable, Sequence
 
 from retrospan.ingest.interpret.messages.tool_results import response_of
 from retrospan.ingest.interpret.normalize.normalized_span import NormalizedSpan
+from retrospan.ingest.interpret.spans.facts import TAKEN_OUT
 from retrospan.ingest.interpret.spans.name_words import words_of
 from retrospan.ingest.interpret.spans.span import Attributes
 from retrospan.ingest.json_text import read_value
@@ -49,8 +50,9 @@ def complete_from_records(spans: Sequence[NormalizedSpan]) -> None:
 
 def _words(attributes: Attributes, body: object) -> str | None:
     """Return what a person said in a record; None where it is left out."""
-    said = [attributes.get(name) for name in _WORDS] + [body]
-    return next((text for text in said if isinstance(text, str) and text), None)
+    said = [attributes.get(name) for name in _WORDS]
+    said += [body] if all(text is None for text in said) else []
+    return next((text for text in said if isinstance(text, str) and text and text not in TAKEN_OUT), None)
 
 
 def _by_ids(spans: Iterable[NormalizedSpan]) -> dict[str, NormalizedSpan]:

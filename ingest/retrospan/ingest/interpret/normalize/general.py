@@ -35,6 +35,7 @@ from retrospan.ingest.interpret.normalize.toolspan import (
 from retrospan.ingest.interpret.spans.facts import (
     EVALUATION_RESULT,
     EXCEPTIONS,
+    TAKEN_OUT,
     last_exception,
     names_any,
     raised_in_instrumentation,
@@ -294,7 +295,7 @@ def _read_input_and_output(places: SpanFields, span: NormalizedSpan) -> None:
             break
     span.framework_input = places.text(*places.names.asked) or span.framework_input
     if span.framework_input is None and span.operation == "agent":
-        span.asked = _first_text(places.said(ASKED))
+        span.asked = _first_text(value for value in places.said(ASKED) if value not in TAKEN_OUT)
         if not span.input:
             span.framework_input = span.asked
 

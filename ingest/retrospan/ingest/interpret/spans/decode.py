@@ -8,10 +8,9 @@ from retrospan.ingest.interpret.spans.deep_values import DeepTexts
 from retrospan.ingest.interpret.spans.repeated_ids import shown_spans
 from retrospan.ingest.interpret.spans.sent_as_logs import OwnRecord, attach, is_own
 from retrospan.ingest.interpret.spans.span import Event, Link, LogRecord, Span
-from retrospan.ingest.interpret.spans.told_acts import spans_of_acts
+from retrospan.ingest.interpret.spans.told_beside import take_in_told, tells_act
 from retrospan.ingest.json_text import bounded
 from retrospan.ingest.load.attributes import value_of
-from retrospan.schemas import attributes as conventions
 from retrospan.schemas import semconv
 from retrospan.schemas.raw import RawLog, RawSpan
 
@@ -32,7 +31,7 @@ def decode_spans(
     span that has not ended or is not known. Of several variants the last to arrive counts; those that began at another time
     may be another execution with the same ids, whose other spans are marked (`shown_spans`).
 
-    Log records whose trace was made of what they tell are spans of their own (`spans_of_acts`).
+    Log records that tell acts of an agent complete the spans of these, or are spans of their own (`take_in_told`).
     Log records of our own conventions are events of their span. A span that only they name has begun and not ended, or has
     not come: it is among them. `deep` notes what SQL does not decode.
     """
@@ -51,17 +50,17 @@ def decode_spans(
         log = log_record(raw_log, deep)
         if is_own(log.event):
             own.setdefault(key, []).append(_own(raw_log, log))
-        elif conventions.TRACE_MADE_OF in log.attributes:
+            continue
+        if raw_log.trace_id and tells_act(log):
             told.setdefault(raw_log.trace_id, []).append(_own(raw_log, log))
-        elif key in spans:
+        if key in spans:
             spans[key].logs.append(log)
         else:
             left.append((raw_log.span_id, log))
     for span in spans.values():
         span.logs.sort(key=lambda record: record.order)
     attach(spans, own)
-    acts = [span for trace_id, records in told.items() for span in spans_of_acts(trace_id, records)]
-    return [*spans.values(), *acts], left
+    return [*spans.values(), *take_in_told([*spans.values()], told)], left
 
 
 def decode(triples: Triples, deep: DeepTexts | None = None) -> dict[str, object]:
@@ -120,6 +119,7 @@ def log_record(raw: RawLog, deep: DeepTexts | None = None) -> LogRecord:
 def _own(raw: RawLog, log: LogRecord) -> OwnRecord:
     return OwnRecord(
         log=log,
+        span_id=raw.span_id,
         resource=decode(raw.resource_attributes),
         scope=raw.scope_name,
         scope_version=raw.scope_version,

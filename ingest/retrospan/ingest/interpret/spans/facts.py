@@ -22,6 +22,8 @@ _OF_THE_RECORD = frozenset((EVENT_ID, RUN_ID, EVENT_NAME))
 _FRAME = re.compile(r'File "([^"\n]+)", line \d+')
 _OF_INSTRUMENTATIONS = re.compile(r"-packages[/\\](?:.*[/\\])?(?:\w+_)?instrumentation[/\\]")
 EVALUATION_RESULT = "gen_ai.evaluation.result"
+#: What instrumentations write in the place of content that they must not send.
+TAKEN_OUT = ("<REDACTED>", "[REDACTED]", "__REDACTED__")
 
 
 def facts_named(span: Span, names: Collection[str]) -> list[Event]:

@@ -52,9 +52,10 @@ _NO_PLACE = 1 << 62
 
 @dataclass(slots=True, kw_only=True)
 class OwnRecord:
-    """A log record of our conventions, with what a span can be made of."""
+    """A log record of our conventions, or one that tells an act, with what a span can be made of. `span_id` is '' of none."""
 
     log: LogRecord
+    span_id: str = ""
     resource: Attributes
     scope: str
     scope_version: str

@@ -15,7 +15,7 @@ from retrospan.ingest.interpret.spans.exchange import (
     request_by_shape,
     response_by_shape,
 )
-from retrospan.ingest.interpret.spans.facts import EXCEPTIONS
+from retrospan.ingest.interpret.spans.facts import EXCEPTIONS, TAKEN_OUT
 from retrospan.ingest.interpret.spans.json_texts import JsonTexts
 from retrospan.ingest.interpret.spans.name_words import MODEL, WORDS, words_of
 from retrospan.ingest.interpret.spans.span import Attributes, Span
@@ -39,9 +39,6 @@ _BY_SHAPE = frozenset((INPUT, OUTPUT, EXCHANGE, REQUEST, RESPONSE))
 _EMPTY = ("{}", "[]")
 #: What says that nothing was given, or what of something else is called an input (`human_input`).
 _NO_INPUT = ("[]", "True", "False", "true", "false", "None", "null")
-
-#: What instrumentations write in the place of content that they must not send.
-_TAKEN_OUT = ("<REDACTED>", "__REDACTED__")
 
 DETAILS_EVENT = "gen_ai.client.inference.operation.details"
 
@@ -91,7 +88,7 @@ class SpanFields:
             known = self._had.get(keys)
             for key in self._called[0].having(keys) if known is None else known:
                 value = self._shaped(key) if key[:1] == "*" else self._own[key]
-                if value is not None and not (isinstance(value, str) and value in _TAKEN_OUT):
+                if value is not None and not (isinstance(value, str) and value in TAKEN_OUT):
                     return value
             return None
         has_some = not self._keys.isdisjoint(keys)
@@ -103,7 +100,7 @@ class SpanFields:
             elif has_some:
                 for place in self.all:
                     value = place.get(key)
-                    if value is not None and not (isinstance(value, str) and value in _TAKEN_OUT):
+                    if value is not None and not (isinstance(value, str) and value in TAKEN_OUT):
                         return value
         return None
 
@@ -214,7 +211,7 @@ class SpanFields:
             if (
                 whole(value) is not None
                 if counts
-                else value and isinstance(value, (str, list, dict)) and value not in _TAKEN_OUT
+                else value and isinstance(value, (str, list, dict)) and value not in TAKEN_OUT
             ):
                 if value != "{}" and not (shape == INPUT and value in _NO_INPUT):
                     return value

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from retrospan.ingest.interpret.spans.facts import TAKEN_OUT
 from retrospan.ingest.interpret.spans.span import MILLISECOND, Attributes
 from retrospan.schemas import prompt_records as words
 from retrospan.schemas import semconv
@@ -17,7 +18,7 @@ def text_in(said: Attributes, names: Iterable[str]) -> str | None:
     """Return the first text under one of these names; None where none is, or what is there was withheld."""
     for name in names:
         value = said.get(name)
-        if isinstance(value, str) and value and value not in words.WITHHELD:
+        if isinstance(value, str) and value and value not in TAKEN_OUT:
             return value
     return None
 
