@@ -9,6 +9,7 @@ from typing import Any, cast
 
 import pytest
 from fix_collector import Served
+from fix_recordings import HELD_BACK, taken
 from keeping import Keeper, agent_run
 from odd_requests import unreadable, wrong_wire_type
 from opentelemetry.proto.collector.logs.v1.logs_service_pb2 import ExportLogsServiceRequest
@@ -81,6 +82,19 @@ def test_runs_that_come_while_it_is_at_work_are_not_called_wrong(keeper: Keeper)
     assert not [line for line in told if line.get("wrong")], told
     (derived,) = [line for line in told if line.get("part") == "derived rows" and "covered" in line]
     assert any("while it was at work" in str(why) for why in cast("list[str]", derived["not_covered"]))
+
+
+@pytest.mark.long
+def test_runs_whose_requests_have_a_trace_each_are_read_with_all_that_belongs_to_them(keeper: Keeper) -> None:
+    told = [recording for name, recording in taken(HELD_BACK).items() if "google-genai-traceloop" in name]
+    requests = [request for recording in told for request in recording.traces]
+    # Among others their traces are of several pages.
+    keeper.send([*requests, *(agent_run(f"run-{number}", "ok") for number in range(150))])
+    keeper.settle()
+    [[joined]] = keeper.rows("SELECT countIf(notEmpty(aliases)) FROM runs")
+    assert joined
+    [[traces]] = keeper.rows("SELECT uniqExact(trace_id) FROM spans")
+    assert verified(keeper)["derived rows"]["traces"] == traces
 
 
 @pytest.mark.soak

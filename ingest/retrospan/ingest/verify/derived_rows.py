@@ -7,7 +7,7 @@ interpreted. Before a difference is reported, it is checked that no further span
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 from operator import itemgetter
@@ -15,6 +15,7 @@ from typing import cast
 
 from retrospan.ingest.interpret.rows.lists import TABLES
 from retrospan.ingest.interpret.service.dispatch import BatchRunner, TraceBatch
+from retrospan.ingest.interpret.service.job import BatchResult
 from retrospan.ingest.interpret.service.remote_store import answer_from
 from retrospan.ingest.interpret.service.run_queue import TraceKey
 from retrospan.ingest.interpret.service.selection import EVERYTHING
@@ -144,8 +145,7 @@ class DerivedRows:
             trace_id: reading.arrived for trace_id, reading in before.items() if self._fits(reading)
         }
         self._see(tenant, [run for reading in before.values() for run in reading.run_ids])
-        self._part.count(traces=len(comparable))
-        self._compared.update((tenant, trace_id) for trace_id in comparable)
+        self._note_compared(tenant, comparable)
         if not comparable:
             return
         self._make(tenant, comparable)
@@ -153,9 +153,14 @@ class DerivedRows:
         others = self._read(tenant, sorted(made - set(before)))
         if all(self._fits(reading) for reading in others.values()):
             self._done.update((tenant, trace_id) for trace_id in others)
-            self._compared.update((tenant, trace_id) for trace_id in others)
+            self._note_compared(tenant, others)
             self._compare(tenant, {**before, **others})
         self._scratch.clear(*TABLES.values())
+
+    def _note_compared(self, tenant: str, trace_ids: Iterable[str]) -> None:
+        fresh = {(tenant, trace_id) for trace_id in trace_ids} - self._compared
+        self._compared |= fresh
+        self._part.count(traces=len(fresh))
 
     def _fits(self, reading: _Interpretation) -> bool:
         if reading.interpreted_by != version_with(self._rules):
@@ -169,20 +174,31 @@ class DerivedRows:
         return True
 
     def _make(self, tenant: str, newest: Mapping[str, Newest]) -> None:
-        """Interpret these traces once more, into the scratch tables."""
-        done = None
+        """Interpret these traces once more, into the scratch tables: those that lead to others with all that belongs to them,
+        as they were interpreted first.
+        """
         batch = TraceBatch(tenant, dict(newest), [])
+        done = None
         job = self._runner.job(self._store, batch)
         if job is not None and self._runner.processes.send(0, job):
             done = self._runner.processes.receive(0)
-        if done is None:
-            # More belongs to them, or they are long: a process reads them by itself, with all that belongs to them.
-            self._reader.send(self._runner.asking_job(self._store, batch))
-            done = self._reader.receive(answer_from(self._store, lambda run_id: self._owns(tenant, run_id)))
-        assert done is not None
+        apart = set(newest)
+        if done is not None:
+            leading = self._runner.leading(self._store, batch, done)
+            apart = leading | done.left
+            self._take(tenant, done.without(tenant, leading))
+        if not apart:
+            return
+        # More belongs to them, or they are long: a process reads them by itself.
+        self._reader.send(self._runner.asking_job(self._store, batch.part(apart, whole=True)))
+        whole = self._reader.receive(answer_from(self._store, lambda run_id: self._owns(tenant, run_id)))
+        assert whole is not None
+        self._take(tenant, whole)
+        self._reader.stop()  # it would keep the memory that a long run took
+
+    def _take(self, tenant: str, done: BatchResult) -> None:
         for rows in done.rows:
             insert_encoded(self._scratch.store, rows)
-        self._reader.stop()  # it would keep the memory that a long run took
         self._part.count(runs=len(done.runs), spans=done.spans)
         self._see(tenant, [run.run_id for run in done.runs])
 
