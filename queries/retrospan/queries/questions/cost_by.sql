@@ -54,7 +54,7 @@ FROM
                             NULL,
                             concat(ifNull(toString(c.agent_name), '-'), ' ', ifNull(c.agent_version, '-'))
                         ),
-                        {by:String} = 'day', toString(toDate(c.at)),
+                        {by:String} = 'day', toString(toDate32(c.at)),
                         {by:String} = 'model', toString(c.model),
                         {by:String} = 'run', c.run_id,
                         toString(c.tool_name)

@@ -6,7 +6,7 @@ SELECT
         {by:String} = 'rule', CAST(rule, 'Nullable(String)'),
         {by:String} = 'agent', CAST(agent_name, 'Nullable(String)'),
         {by:String} = 'tool', CAST(tool_name, 'Nullable(String)'),
-        CAST(toString(toDate(at)), 'Nullable(String)')
+        CAST(toString(toDate32(at)), 'Nullable(String)')
     ) AS name,
     count() AS findings,
     uniqExact(run_id) AS runs,

@@ -2,7 +2,7 @@
 -- params: since DateTime64(9, 'UTC'), run_id String, agent String ('' = any), least UInt32 (repeats), most UInt32 (rows)
 -- returns: one row per day that has loops: loops, runs, calls, longest, longest_tool, examples (three runs at most)
 SELECT
-    toDate(started_at) AS day,
+    toDate32(started_at) AS day,
     count() AS loops,
     uniqExact(run_id) AS runs,
     sum(repeats) AS calls,

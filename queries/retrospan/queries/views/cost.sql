@@ -24,7 +24,7 @@
 --   run_kind LowCardinality(String): kind of the run
 -- note: each model call counts once. One that failed and says no tokens is in no row. The page on cost in the documentation defines the terms.
 -- example: SELECT bucket, tokens, price, amount, unknown FROM cost WHERE run_id = {run_id:String} ORDER BY model_call, bucket
--- example: SELECT toDate(at) AS day, model, currency, sum(amount) AS cost, countIf(isNull(amount)) AS unpriced FROM cost GROUP BY ALL ORDER BY day
+-- example: SELECT toDate32(at) AS day, model, currency, sum(amount) AS cost, countIf(isNull(amount)) AS unpriced FROM cost GROUP BY ALL ORDER BY day
 SELECT
     c.tenant AS tenant,
     c.run_id AS run_id,

@@ -124,8 +124,9 @@ def _show_groups(session: Session, arguments: argparse.Namespace, rows: list[Row
             ],
         )
     said = f"cost by {by}{since_text(session, arguments.since)}, each model call once"
-    more = f"; the dearest {arguments.n}: -n {arguments.n * 4}" if len(rows) >= arguments.n else ""
-    session.screen.note((f"{said}{more}", "dim"))
+    first = "newest" if by == "day" else "dearest"
+    more = f"; the {first} {arguments.n}: -n {arguments.n * 4}" if len(rows) >= arguments.n else ""
+    session.screen.note((f"{said}{more}{'; days are UTC' if by == 'day' else ''}", "dim"))
 
 
 def _lost(row: Row, name: str) -> str:

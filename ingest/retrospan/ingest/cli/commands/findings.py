@@ -111,7 +111,7 @@ def run(arguments: argparse.Namespace) -> int:
         _show(session, rows)
         said = f"{counted(len(rows), 'finding')} in {counted(len({row['run_id'] for row in rows}), 'run')}"
     said += f", and more: -n {arguments.n * 4}" if more else ""
-    zone = "days are UTC" if arguments.by == "day" else session.zone_note()
+    zone = f"days are UTC; {session.zone_note()}" if arguments.by == "day" else session.zone_note()
     session.screen.note((f"{said}{since_text(session, arguments.since)}; {zone}", "dim"))
     return found
 

@@ -74,9 +74,8 @@ def run(arguments: argparse.Namespace) -> int:
         _show(session, rows)
     loops = sum(whole(row, "loops") or 0 for row in rows) if arguments.by else len(rows)
     said = counted(loops, "loop") + (f", and more: -n {arguments.n * 4}" if more else "")
-    session.screen.note(
-        (f"{said}{since_text(session, arguments.since)}; at least {arguments.min} equal calls (--min)", "dim")
-    )
+    said += f"{since_text(session, arguments.since)}; at least {arguments.min} equal calls (--min)"
+    session.screen.note((said + ("; days are UTC" if arguments.by else ""), "dim"))
     return found
 
 
