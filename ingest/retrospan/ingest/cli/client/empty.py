@@ -15,8 +15,8 @@ OPEN = Moment(0).clickhouse()
 
 
 def since_text(session: Session, since: Moment | None) -> str:
-    """` since 14:00:00`, or nothing."""
-    return "" if since is None else f" since {session.zone.exact(since)}"
+    """` since 2026-11-21 14:00:00.000 +01:00`, or nothing."""
+    return "" if since is None else f" since {session.zone.told(since)}"
 
 
 def no_runs_yet(session: Session) -> str:
@@ -101,5 +101,5 @@ def no_runs_match(
         )
         said += f" Did you mean --agent {safe(meant)}?" if meant else known
     elif since is not None:
-        said += f" The newest started {session.zone.exact(moment_of(counts, 'newest'))}."
+        said += f" The newest started {session.zone.told(moment_of(counts, 'newest'))}."
     return said

@@ -236,7 +236,7 @@ def _where(step_a: int | None, step_b: int | None) -> str:
 
 def _run_line(session: Session, name: str, found: Row) -> list[Part]:
     agent = " ".join(word for word in (text_of(found, "agent_name"), text_of(found, "agent_version")) if word)
-    started = session.zone.exact(moment_of(found, "started_at"))[:19]
+    started = session.zone.second(moment_of(found, "started_at"))
     return [
         f"  {name}  ", (str(found["run_id"]), "cyan"),
         f"  {agent or '-'}  {found['outcome']}  {started}  {counted(whole(found, 'steps') or 0, 'step')}",

@@ -135,12 +135,12 @@ def _show_list(session: Session, arguments: argparse.Namespace, rows: list[Row])
 
 
 def _why_none(session: Session, arguments: argparse.Namespace, known: Row) -> str:
-    name, exact = arguments.entity, session.zone.exact
+    name, told = arguments.entity, session.zone.told
     said = f"of {counted(whole(known, 'said') or 0, 'statement')} about it"
     if arguments.at is None and arguments.known_at is None:
-        last = exact(moment_of(known, "last_valid"))
+        last = told(moment_of(known, "last_valid"))
         return f"No change on {name}{since_text(session, arguments.since)}: {said} the latest holds since {last}."
-    first, learned = exact(moment_of(known, "first_valid")), exact(moment_of(known, "first_known"))
+    first, learned = told(moment_of(known, "first_valid")), told(moment_of(known, "first_known"))
     return (
         f"{name} had no known fields then: {said} the first holds since {first} and was known from {learned}."
     )

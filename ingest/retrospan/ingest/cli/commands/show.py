@@ -141,7 +141,7 @@ def _show_head(session: Session, found: Row) -> None:
     )  # fmt: skip
     started, ended = moment_of(found, "started_at"), moment_of(found, "ended_at")
     facts = [
-        f"{session.zone.exact(started)[:19]} → {session.zone.clock(ended)} ({duration(number_of(found, 'duration_ms'))})",
+        f"{session.zone.second(started)} → {session.zone.clock(ended)} ({duration(number_of(found, 'duration_ms'))})",
         counted(whole(found, "steps") or 0, "step"),
         f"{tokens(found)} tokens",
         *([f"conversation {found['conversation_id']}"] if found["conversation_id"] else []),

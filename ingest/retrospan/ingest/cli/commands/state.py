@@ -288,8 +288,8 @@ def _place_at(session: Session, name: str, steps: list[Row], at: Moment) -> Plac
         step for step in steps if (started := moment_of(step, "started_at")) is not None and started <= at
     ]
     if not begun:
-        first = session.zone.exact(moment_of(steps[0], "started_at"))
-        raise NotFound(f"run {name} had not begun at {session.zone.exact(at)}: its first step began {first}.")
+        first = session.zone.told(moment_of(steps[0], "started_at"))
+        raise NotFound(f"run {name} had not begun at {session.zone.told(at)}: its first step began {first}.")
     current = begun[-1]
     ended = _ended(current)
     if ended is None or ended > at:

@@ -43,8 +43,11 @@ class Moment(int):
         return f"{self.clock(UTC, '%Y-%m-%d %H:%M:%S')}.{self % 10**9:09d}"
 
     def clock(self, zone: tzinfo | None, pattern: str) -> str:
-        moment = datetime(1970, 1, 1, tzinfo=UTC) + timedelta(seconds=self // 10**9)
-        return moment.astimezone(zone).strftime(pattern)
+        return self.at(zone).strftime(pattern)
+
+    def at(self, zone: tzinfo | None) -> datetime:
+        """Return it by the clocks of a zone, in whole seconds; None is the machine's local zone."""
+        return (datetime(1970, 1, 1, tzinfo=UTC) + timedelta(seconds=self // 10**9)).astimezone(zone)
 
 
 def _seconds(moment: datetime) -> int:
@@ -97,34 +100,70 @@ def _rfc3339(typed: str) -> Moment | None:
 
 
 class Zone:
-    """The zone in which one answer shows its times; `name` is printed once per answer."""
+    """The zone in which one answer shows its times; `name` is printed once per answer, after the times that it is for.
+
+    Where the clocks of the zone were changed between two times, each offset is named. A time that such a clock shows
+    twice has its offset beside it, and so has one with an offset that the name, said before, does not have.
+    """
 
     def __init__(self, utc: bool) -> None:
         self._zone: tzinfo | None = UTC if utc or _is_utc() else None  # None: the machine's local zone
+        self._shown: set[str] = set()
+        self._named: set[str] | None = None  # the offsets that the name had
 
     def clock(self, moment: Moment | None) -> str:
         """Time of day with seconds."""
-        return "-" if moment is None else moment.clock(self._zone, "%H:%M:%S")
+        return self._written(moment, "%H:%M:%S")
+
+    def second(self, moment: Moment | None) -> str:
+        """Date and time with seconds."""
+        return self._written(moment, "%Y-%m-%d %H:%M:%S")
 
     def exact(self, moment: Moment | None) -> str:
         """Date and time with milliseconds."""
-        if moment is None:
-            return "-"
-        return f"{moment.clock(self._zone, '%Y-%m-%d %H:%M:%S')}.{moment % 10**9 // 10**6:03d}"
+        return self._written(moment, "%Y-%m-%d %H:%M:%S", milliseconds=True)
+
+    def told(self, moment: Moment | None) -> str:
+        """Date and time with milliseconds and the offset, for a sentence by itself."""
+        if moment is None or self._zone is UTC:
+            return "-" if moment is None else f"{self.exact(moment)} UTC"
+        offset = _offset(moment.at(None))
+        return f"{self.exact(moment).removesuffix(f' {offset}')} {offset}"
 
     def listed(self, moment: Moment | None, now: Moment) -> str:
         """Time of day for the last 24 hours, else date and time."""
-        if moment is None:
-            return "-"
-        if abs(now - moment) < 86400 * 10**9:
+        if moment is not None and abs(now - moment) < 86400 * 10**9:
             return self.clock(moment)
-        return moment.clock(self._zone, "%Y-%m-%d %H:%M")
+        return self._written(moment, "%Y-%m-%d %H:%M")
 
     def name(self) -> str:
         if self._zone is UTC:
             return "UTC"
-        offset = datetime.now().astimezone().strftime("%z")
-        return f"{_local_name()} ({offset[:3]}:{offset[3:5]})"
+        self._named = set(self._shown) or {_offset(Moment.now().at(None))}
+        return f"{_local_name()} ({' and '.join(sorted(self._named))})"
+
+    def _written(self, moment: Moment | None, pattern: str, *, milliseconds: bool = False) -> str:
+        if moment is None:
+            return "-"
+        local = moment.at(self._zone)
+        text = local.strftime(pattern) + (f".{moment % 10**9 // 10**6:03d}" if milliseconds else "")
+        if self._zone is UTC:
+            return text
+        offset = _offset(local)
+        self._shown.add(offset)
+        is_named = self._named is None or offset in self._named
+        return text if is_named and not _is_shown_twice(local) else f"{text} {offset}"
+
+
+def _offset(local: datetime) -> str:
+    offset = local.strftime("%z")
+    return f"{offset[:3]}:{offset[3:5]}"
+
+
+def _is_shown_twice(local: datetime) -> bool:
+    """Whether the machine's clock shows this time before it is set back, and again after that."""
+    first, second = (local.replace(tzinfo=None, fold=fold).astimezone().utcoffset() for fold in (0, 1))
+    return first != second
 
 
 def _is_utc() -> bool:
