@@ -49,6 +49,8 @@ def test_a_moment_survives_being_written(nanoseconds: int) -> None:
         ("2026-11-21T14:32:00.123456789+01:00", "2026-11-21 13:32:00.123456789"),
         ("2026-11-21 14:32", "2026-11-21 14:32:00"),
         ("2026-11-21", "2026-11-21 00:00:00"),
+        ("2016-12-31T23:59:60.5Z", "2016-12-31 23:59:59.5"),  # a leap second
+        ("2017-01-01T05:44:60+05:45", "2016-12-31 23:59:59"),
     ],
 )
 def test_times_as_people_type_them(typed: str, meant: str) -> None:
@@ -66,6 +68,7 @@ def test_times_as_people_type_them(typed: str, meant: str) -> None:
         "99999999999d ago",
         "1969-01-01",
         "2h from now",
+        "2026-11-21T14:32:60Z",
     ],
 )
 def test_what_is_not_a_time_is_refused_with_what_is(typed: str) -> None:

@@ -95,8 +95,13 @@ def _rfc3339(typed: str) -> Moment | None:
     if found is None:
         return None
     zone = "+00:00" if (found[5] or "Z") in "Zz" else found[5]
-    whole = datetime.fromisoformat(f"{found[1]}T{found[2] or '00:00'}{found[3] or ':00'}{zone}")
-    return Moment(_seconds(whole) * 10**9 + int((found[4] or "").ljust(9, "0")))
+    # A leap second is the one before it once more: clocks that count from 1970 know no other way.
+    is_leap = found[3] == ":60"
+    clock = f"{found[2] or '00:00'}{':59' if is_leap else found[3] or ':00'}"
+    seconds = _seconds(datetime.fromisoformat(f"{found[1]}T{clock}{zone}"))
+    if is_leap and (seconds + 1) % 86400:
+        raise ValueError("a leap second ends a day of UTC")
+    return Moment(seconds * 10**9 + int((found[4] or "").ljust(9, "0")))
 
 
 class Zone:
