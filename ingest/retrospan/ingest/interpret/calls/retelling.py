@@ -13,6 +13,7 @@ from itertools import takewhile
 
 from retrospan.ingest.interpret.calls.calls import ModelCall
 from retrospan.ingest.interpret.calls.doubled_ids import results_by_id
+from retrospan.ingest.interpret.calls.observed_results import observed_results
 from retrospan.ingest.interpret.messages.completion import completed, has_gaps
 from retrospan.ingest.interpret.messages.finish_reasons import FOR_TOOLS
 from retrospan.ingest.interpret.messages.message import Message, Part, act_of, parts_of, text_of
@@ -42,11 +43,13 @@ class Retelling:
         """Return what each call of an answer returned, as the next prompt says: by id, else by position.
 
         Calls of one id have as many results in order, or none is known. By position alone only where no result has an
-        id, and each call has one.
+        id, and each call has one. Else what it is told to have observed.
         """
         asked = _calls(self._calls[place].span.output)
         after = self._after(place) or ()
         retold, said = _told(after)
+        if observed := observed_results(asked, after):
+            return [*observed]
         if len(asked) > len(said) and (apart := _told_apart(after)) is not None:
             retold, said = apart
         if any("id" in part for part in said):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from retrospan.ingest.interpret.spans.pyrepr import read_repr
-from retrospan.ingest.json_text import read_json, read_value, write_json
+from retrospan.ingest.json_text import Unreadable, read_json, read_value, write_json
 
 #: How frameworks tell a model what a tool has raised.
 _RAISED = re.compile(
@@ -77,6 +77,13 @@ def response_of(value: object) -> object:
         if all(set(block) == {"json"} for block in value):
             return value[0]["json"] if len(value) == 1 else [block["json"] for block in value]
     return read_value(value)
+
+
+def result_in_text(text: str) -> object:
+    """Return the value that a text is in JSON or as Python prints it, else the text."""
+    value = response_of(text)
+    printed = read_repr(text) if value is text else value
+    return text if isinstance(printed, Unreadable) else printed
 
 
 def returned_as(response: object) -> object:

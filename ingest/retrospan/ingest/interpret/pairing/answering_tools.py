@@ -12,11 +12,10 @@ from dataclasses import dataclass, field
 
 from retrospan.ingest.interpret.messages.message import Message, Part, parts_of
 from retrospan.ingest.interpret.messages.message_parts import tool_response
-from retrospan.ingest.interpret.messages.tool_results import response_of
+from retrospan.ingest.interpret.messages.tool_results import response_of, result_in_text
 from retrospan.ingest.interpret.normalize.normalized_span import NormalizedSpan
 from retrospan.ingest.interpret.normalize.same_tool import is_same_tool, same_arguments
-from retrospan.ingest.interpret.spans.pyrepr import read_repr
-from retrospan.ingest.json_text import Unreadable, write_json
+from retrospan.ingest.json_text import write_json
 
 #: Places in which the first result of a history stands, if it has any.
 _FIRST = 6
@@ -104,7 +103,10 @@ def _read_on(
         elif place is not None:
             call = waiting[place]
             waiting = [other for other in waiting if other is not call]
-            said = {"role": "tool", "parts": [tool_response(call.get("id"), _read(text_in(message)), {})]}
+            said = {
+                "role": "tool",
+                "parts": [tool_response(call.get("id"), result_in_text(text_in(message)), {})],
+            }
         elif answered:
             waiting = [call for call in waiting if call.get("id") not in answered]
         else:
@@ -122,7 +124,7 @@ def _answered(message: Message, waiting: Sequence[Part], find: _Find, is_known: 
     for place, tool in enumerate(tools):
         if tool is not None and returned(tool, text):
             return place
-    if is_known and tools[0] is None and isinstance(_read(text), dict | list):
+    if is_known and tools[0] is None and isinstance(result_in_text(text), dict | list):
         return 0
     return None
 
@@ -134,13 +136,6 @@ def text_in(message: Message) -> str:
     return said if isinstance(said, str) else ""
 
 
-def _read(text: str) -> object:
-    """Return the value that a text is in JSON or as Python prints it, else the text."""
-    value = response_of(text)
-    printed = read_repr(text) if value is text else value
-    return text if isinstance(printed, Unreadable) else printed
-
-
 def returned(tool: NormalizedSpan, text: str) -> bool:
     """Tell whether a text is what an execution returned, or says what it failed with."""
     if tool.failed:
@@ -150,4 +145,4 @@ def returned(tool: NormalizedSpan, text: str) -> bool:
         return False
     result = response_of(tool.result)
     whole = {write_json(result), write_json({_KEY: result})}
-    return write_json(_read(text)) in whole or write_json(text) in whole
+    return write_json(result_in_text(text)) in whole or write_json(text) in whole
