@@ -58,3 +58,13 @@ def test_prompts_of_users_that_repeat_nothing_stay_theirs() -> None:
         chat(5, [*first, said("assistant", ANSWER), said("user", ANSWER)], "Yes."),
     )
     assert _prompts(*others)[0] == first
+
+
+def test_a_short_result_in_json_is_not_the_users_either() -> None:
+    first, nothing = [FIRST, HI], said("user", "[]")
+    empty = tool(3, "weather", {"city": "Oslo"}, [])
+    assert _prompts(chat(1, first, CALL), empty, chat(5, [*first, nothing], ANSWER))[0] == [NOBODY, HI]
+    more = [*first, nothing, said("user", "And Bergen?")]
+    assert _prompts(chat(1, first, CALL), empty, chat(5, more, ANSWER))[0] == first
+    fine, words = tool(3, "weather", {"city": "Oslo"}, "ok"), said("user", "ok")
+    assert _prompts(chat(1, first, CALL), fine, chat(5, [*first, words], ANSWER))[0] == first

@@ -13,8 +13,10 @@ from itertools import pairwise
 from typing import NamedTuple
 
 from retrospan.ingest.interpret.messages.message import Message, text_of
+from retrospan.ingest.interpret.messages.tool_results import response_of
 from retrospan.ingest.interpret.normalize.normalized_span import NormalizedSpan
 from retrospan.ingest.interpret.pairing.answering_tools import returned, text_in
+from retrospan.ingest.json_text import write_json
 
 #: Who speaks where nobody says it.
 _UNKNOWN = "unknown"
@@ -81,7 +83,9 @@ def _is_repeated(pair: _GoingOn, executed: Sequence[NormalizedSpan]) -> bool:
     if len(answer) >= _SHORTEST and text_in(pair.new[0]).strip() == answer:
         return True
     between = _between(pair, executed)
-    return any(_is_of(message, between) for message in pair.new)
+    return any(_is_of(message, between) for message in pair.new) or (
+        len(pair.new) == len(between) and all(map(_is_just, pair.new, between))
+    )
 
 
 def _begins_with_text(pair: _GoingOn, executed: Sequence[NormalizedSpan]) -> bool:
@@ -98,6 +102,16 @@ def _begins_with_text(pair: _GoingOn, executed: Sequence[NormalizedSpan]) -> boo
 def _between(pair: _GoingOn, executed: Sequence[NormalizedSpan]) -> list[NormalizedSpan]:
     first, last = pair.before.sent.started_at, pair.after.sent.started_at
     return [tool for tool in executed if first <= tool.sent.started_at and tool.sent.done_at <= last][:_MOST]
+
+
+def _is_just(message: Message, tool: NormalizedSpan) -> bool:
+    """Tell whether a text is the JSON that an execution returned, however short: nobody says `[]` to an agent."""
+    text = text_in(message)
+    return (
+        text[:1] in ("[", "{")
+        and tool.has_result
+        and write_json(response_of(text)) == write_json(response_of(tool.result))
+    )
 
 
 def _is_of(message: Message, tools: Sequence[NormalizedSpan]) -> bool:
