@@ -99,6 +99,7 @@ EVERY_FAMILY = Vocabulary(
         "lmnr.association.properties.",
         "langfuse.trace.metadata.",
         "langfuse.observation.metadata.",
+        "metadata.",
     ),
     providers=(
         semconv.PROVIDER_NAME,

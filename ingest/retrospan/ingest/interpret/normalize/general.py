@@ -324,9 +324,11 @@ def _read_error(sent: Span, places: SpanFields, span: NormalizedSpan) -> None:
     last = last_exception(sent) if sent.events or sent.logs else {}
     kind, message = last.get(semconv.EXCEPTION_TYPE), last.get(semconv.EXCEPTION_MESSAGE)
     said = sent.attributes.get(semconv.ERROR_TYPE)
+    hands_over = False
     if kind or message or said or sent.status_message:
         span.interrupted = any(map(_is_interrupt, (kind, message, said, sent.status_message)))
-    failed = (
+        hands_over = any(isinstance(name, str) and name.endswith("ParentCommand") for name in (kind, said))
+    failed = not hands_over and (
         (sent.status == "error" and not raised_in_instrumentation(last))
         or (isinstance(said, str) and said not in ("", "_OK") and not raised_in_instrumentation(last))
         or _has_error_level(sent.attributes, places.names)

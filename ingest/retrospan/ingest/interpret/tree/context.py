@@ -6,6 +6,7 @@ import re
 from dataclasses import replace
 
 from retrospan.ingest.interpret.normalize.normalized_span import NormalizedSpan
+from retrospan.ingest.interpret.tree.node_agents import name_node_agents
 from retrospan.ingest.interpret.tree.tree import Tree
 
 #: What the spans of all agents are called: the name of none.
@@ -52,6 +53,7 @@ def _subagent(span: NormalizedSpan) -> str | None:
 
 def _mark_nodes(tree: Tree) -> None:
     """Tell the span of a framework's node from spans inside the node: its parent does not run in the same place."""
+    inner: list[NormalizedSpan] = []
     for span in tree.spans:
         if span.operation != "step" or span.node is None:
             continue
@@ -60,6 +62,8 @@ def _mark_nodes(tree: Tree) -> None:
         span.is_node = not inside
         if inside:
             span.operation = "other"
+            inner.append(span)
+    name_node_agents(tree, inner)
 
 
 def _name_agents(tree: Tree) -> None:
