@@ -47,7 +47,7 @@ SELECT
                     AND isNull(e.compensates)
                     AND isNull(compensated_by)
                     AND p.broke_off
-                    AND NOT f.finished
+                    AND f.last_started_at <= p.started_at
                     AND NOT arrayExists(
                         x -> x.run_id != e.run_id
                             AND (x.origin_run_id = p.origin_run_id OR x.resumed = e.run_id)
@@ -93,9 +93,10 @@ INNER JOIN
         c.run_id AS run_id,
         c.generation AS generation,
         c.origin_run_id AS origin_run_id,
+        c.started_at AS started_at,
         r.outcome IN ('error', 'killed', 'lost')
             OR (r.outcome = 'incomplete' AND ifNull(r.incomplete_because, '') != 'interrupted') AS broke_off
-    FROM (SELECT tenant, run_id, generation, origin_run_id FROM canon_runs FINAL WHERE NOT deleted) AS c
+    FROM (SELECT tenant, run_id, generation, origin_run_id, started_at FROM canon_runs FINAL WHERE NOT deleted) AS c
     INNER JOIN (SELECT tenant, run_id, outcome, incomplete_because FROM runs) AS r
         ON r.tenant = c.tenant AND r.run_id = c.run_id
 ) AS p ON p.tenant = e.tenant AND p.run_id = e.run_id AND p.generation = e.generation
@@ -138,7 +139,7 @@ LEFT JOIN
 ) AS u ON u.tenant = e.tenant AND u.undone = e.span_id
 LEFT JOIN
 (
-    SELECT tenant, origin_run_id, toBool(1) AS finished
+    SELECT tenant, origin_run_id, max(started_at) AS last_started_at
     FROM canon_runs FINAL
     WHERE NOT deleted AND outcome = 'ok' AND origin_run_id != run_id
     GROUP BY tenant, origin_run_id
