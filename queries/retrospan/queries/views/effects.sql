@@ -10,7 +10,7 @@
 --   effect LowCardinality(Nullable(String)): none, read, write or destructive; NULL if the call does not state it
 --   effect_status LowCardinality(String): planned, executed, skipped, failed or unknown
 --   times_executed UInt64: how often the effect of the key was executed, in all runs; without a key, of this call
---   compensated_by Nullable(String): span of the executed call that undoes it
+--   compensated_by Nullable(String): span of the executed call that undoes it, and was not undone in turn
 --   problem LowCardinality(String): executed_twice, to_compensate, no_key or ''
 --   problems Array(String): all problems
 --   tool_call Nullable(UInt32): ordinal of the tool call
@@ -130,13 +130,68 @@ LEFT JOIN
 ) AS k ON k.tenant = e.tenant AND k.idempotency_key = ifNull(e.idempotency_key, '')
 LEFT JOIN
 (
-    SELECT x.tenant AS tenant, assumeNotNull(x.compensates) AS undone, argMin(x.span_id, (x.at, x.span_id)) AS span_id
-    FROM canon_effects AS x
-    INNER JOIN (SELECT tenant, run_id, generation FROM canon_runs FINAL WHERE NOT deleted) AS r
-        USING (tenant, run_id, generation)
-    WHERE isNotNull(x.compensates) AND x.effect_status = 'executed'
-    GROUP BY tenant, undone
-) AS u ON u.tenant = e.tenant AND u.undone = e.span_id
+    SELECT tenant, run_id, undone, argMin(undoing_span_id, (at, undoing_span_id)) AS span_id
+    FROM
+    (
+        SELECT
+            x.tenant AS tenant,
+            x.undone AS undone,
+            x.at AS at,
+            x.span_id AS undoing_span_id,
+            -- Programs that count their spans, or seed chance, give calls of several runs one id.
+            arrayJoin(
+                multiIf(
+                    has(t.run_ids, x.run_id), [x.run_id],
+                    has(t.origins, x.origin_run_id),
+                    arrayFilter((r, o) -> o = x.origin_run_id, t.run_ids, t.origins),
+                    length(t.run_ids) = 1, t.run_ids,
+                    CAST([], 'Array(String)')
+                )
+            ) AS run_id
+        FROM
+        (
+            SELECT
+                c.tenant AS tenant,
+                c.run_id AS run_id,
+                c.span_id AS span_id,
+                c.at AS at,
+                assumeNotNull(c.compensates) AS undone,
+                r.origin_run_id AS origin_run_id
+            FROM canon_effects AS c
+            INNER JOIN (SELECT tenant, run_id, generation, origin_run_id FROM canon_runs FINAL WHERE NOT deleted) AS r
+                ON r.tenant = c.tenant AND r.run_id = c.run_id AND r.generation = c.generation
+            WHERE isNotNull(c.compensates) AND c.effect_status = 'executed'
+        ) AS x
+        INNER JOIN
+        (
+            SELECT
+                c.tenant AS tenant,
+                c.span_id AS span_id,
+                groupArray(c.run_id) AS run_ids,
+                groupArray(r.origin_run_id) AS origins
+            FROM canon_effects AS c
+            INNER JOIN (SELECT tenant, run_id, generation, origin_run_id FROM canon_runs FINAL WHERE NOT deleted) AS r
+                ON r.tenant = c.tenant AND r.run_id = c.run_id AND r.generation = c.generation
+            WHERE (c.tenant, c.span_id) IN
+            (
+                SELECT tenant, assumeNotNull(compensates)
+                FROM canon_effects
+                WHERE isNotNull(compensates)
+            )
+            GROUP BY tenant, span_id
+        ) AS t ON t.tenant = x.tenant AND t.span_id = x.undone
+        -- What was undone in turn undoes nothing.
+        WHERE (x.tenant, x.origin_run_id, x.span_id) NOT IN
+        (
+            SELECT c.tenant, r.origin_run_id, assumeNotNull(c.compensates)
+            FROM canon_effects AS c
+            INNER JOIN (SELECT tenant, run_id, generation, origin_run_id FROM canon_runs FINAL WHERE NOT deleted) AS r
+                ON r.tenant = c.tenant AND r.run_id = c.run_id AND r.generation = c.generation
+            WHERE isNotNull(c.compensates) AND c.effect_status = 'executed'
+        )
+    )
+    GROUP BY tenant, run_id, undone
+) AS u ON u.tenant = e.tenant AND u.run_id = e.run_id AND u.undone = e.span_id
 LEFT JOIN
 (
     SELECT tenant, origin_run_id, max(started_at) AS last_started_at
