@@ -101,3 +101,13 @@ def test_only_a_later_run_of_the_same_origin_settles_what_a_failed_one_did(
         {"run_id": "third", "origin_run_id": RUN, "outcome": "incomplete"},
     ]
     assert [(row["key"], row["problem"]) for row in ask(_EFFECTS)] == [("a", ""), ("b", "to_compensate")]
+
+
+def test_an_effect_that_another_run_undid_is_not_unconfirmed(
+    views: EmbeddedStore, ask: Ask, interpreter: Interpreter
+) -> None:
+    _sends(views, interpreter, write(2, 1, "a", "unknown"), write(3, 4, "b", "unknown"))
+    found = "SELECT explanation LIKE '%key b%' AS of_b FROM findings WHERE rule = 'unconfirmed_effect' ORDER BY of_b"
+    assert ask(found) == [{"of_b": 0}, {"of_b": 1}]
+    _sends(views, interpreter, _undoes(9, 8, "c", 2, trace=3, run_id="cleaner"))
+    assert ask(found) == [{"of_b": 1}]

@@ -13,7 +13,7 @@
 --   at DateTime64(9, 'UTC'): when the last of it began, by the producer's clock
 -- note: The documentation has a page on what each rule finds, and what it does not. What is not on record is not judged: no row does not mean that nothing is wrong.
 -- note: odd_sequence: a run of an agent in which one tool follows another as in none of the 1,000 runs before it, after 100 runs and more without any new sequence. Only runs of production that call tools count, and of each agent the newest 1,000 are judged.
--- note: unconfirmed_effect leaves out runs in progress, and effects whose key was executed or skipped in another run.
+-- note: unconfirmed_effect leaves out runs in progress, effects whose key was executed or skipped in another run, and those that another run undid.
 -- example: SELECT rule, severity, step, explanation FROM findings WHERE run_id = {run_id:String} ORDER BY at
 -- example: SELECT rule, count() AS times, uniqExact(run_id) AS runs FROM findings GROUP BY rule ORDER BY runs DESC
 SELECT
@@ -48,6 +48,22 @@ WHERE f.rule != 'unconfirmed_effect'
         )
         AND NOT (
             p.outcome = 'incomplete' AND p.said_at > now() - INTERVAL 5 MINUTE AND p.said_at < now() + INTERVAL 1 DAY
+        )
+        -- The last that shows it is the span of the call: another run names its id, and it is of one run alone.
+        AND (f.tenant, splitByChar('/', f.evidence[-1])[-1]) NOT IN
+        (
+            SELECT tenant, span_id
+            FROM canon_effects
+            WHERE (tenant, span_id) IN
+            (
+                SELECT e.tenant, assumeNotNull(e.compensates)
+                FROM canon_effects AS e
+                INNER JOIN (SELECT tenant, run_id, generation FROM canon_runs FINAL WHERE NOT deleted) AS s
+                    USING (tenant, run_id, generation)
+                WHERE isNotNull(e.compensates) AND e.effect_status = 'executed'
+            )
+            GROUP BY tenant, span_id
+            HAVING uniqExact(run_id) = 1
         )
         AND (f.tenant, ifNull(f.idempotency_key, '')) NOT IN
         (
