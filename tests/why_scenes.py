@@ -15,7 +15,22 @@ MARKUP = (
     "[click](javascript:alert(1)) ![i](http://evil.example/x.png) `tick` ```\n# heading\n</q></small>&lt;b&gt; "
 )
 LONG = "word " * 200_000
-BROKE, STALE, FIRST, SECOND_ONE, HARMFUL, SILENT, RUNNING, GONE, ALONE, LOOPING, MANY, MISSENT, INSIDE = (
+(
+    BROKE,
+    STALE,
+    FIRST,
+    SECOND_ONE,
+    HARMFUL,
+    SILENT,
+    RUNNING,
+    GONE,
+    ALONE,
+    LOOPING,
+    MANY,
+    MISSENT,
+    INSIDE,
+    FATES,
+) = (
     f"{name}{'0' * (32 - len(name))}"
     for name in (
         "b20e",
@@ -31,6 +46,7 @@ BROKE, STALE, FIRST, SECOND_ONE, HARMFUL, SILENT, RUNNING, GONE, ALONE, LOOPING,
         "3a27",
         "3155e27",
         "1251de",
+        "fa7e5",
     )
 )
 
@@ -195,6 +211,22 @@ def missent_inside() -> Scene:
     return scene
 
 
+def fates() -> Scene:
+    """A run that states each thing that can become of an effect."""
+    scene = Scene(FATES, begin=START, asked="Ship the orders.")
+    scene.resource["service.name"] = "docks"
+    for number, status in enumerate(("planned", "executed", "skipped", "failed", "unknown")):
+        more = {
+            attributes.EFFECT: "write",
+            attributes.IDEMPOTENCY_KEY: status,
+            attributes.EFFECT_STATUS: status,
+        }
+        scene.says(calls("ship", f"c{number}", order=number))
+        scene.tool("ship", {"order": number}, {"seen": number}, call_id=f"c{number}", more=more)
+    scene.says(text("assistant", "That is all."))
+    return scene
+
+
 def why_scenes() -> list[Story]:
     """Return every run."""
     limits = [limit(FIRST, "first-limit", 10, 0), limit(SECOND_ONE, "second-limit", 20, 5)]
@@ -210,4 +242,5 @@ def why_scenes() -> list[Story]:
         many(),
         missent(),
         missent_inside(),
+        fates(),
     ]

@@ -13,6 +13,7 @@ from why_scenes import (
     ALONE,
     BROKE,
     CONTACTS,
+    FATES,
     HARMFUL,
     INSIDE,
     LOOPING,
@@ -54,6 +55,17 @@ def test_what_is_to_be_undone_is_told_with_its_key(why: Ask) -> None:
     )
     assert "effects_not_stated" not in found
     assert [text[:6] for text in found["failure"]] == ["Step 4", "Step 5"]
+
+
+def test_an_effect_is_told_by_what_became_of_it(why: Ask) -> None:
+    found = _kinds(why, FATES)
+    assert [text.partition(":")[0] for text in found["effect"]] == [
+        "It planned, and does not say that it did",
+        "It did",
+        "It left out",
+        "It did not get done",
+        "It may have done",
+    ]
 
 
 def test_the_document_with_the_wrong_address_is_named_by_one_command(

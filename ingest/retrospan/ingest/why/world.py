@@ -10,6 +10,14 @@ from retrospan.ingest.why.named_errors import has_no_tool
 from retrospan.ingest.why.rows import RunRows
 from retrospan.ingest.why.sentence import Basis, Quote, Row, Sentence
 
+#: How a sentence begins about an effect that need not be undone, by what became of it.
+_BECAME = {
+    "planned": "It planned, and does not say that it did: ",
+    "executed": "It did: ",
+    "skipped": "It left out: ",
+    "failed": "It did not get done: ",
+    "unknown": "It may have done: ",
+}
 #: Statuses of calls that did something, or may have.
 _RAN = ("ok", "error", "incomplete", "unknown")
 
@@ -42,7 +50,7 @@ def _effect(rows: RunRows, row: Row) -> Sentence:
     where = f"step {step}" if step is not None else "a call that is not a step"
     kind = text_of(row, "effect") or "what it does is not stated"
     said: list[str | Quote] = [
-        "To be undone: " if row["to_undo"] else "It did: ",
+        "To be undone: " if row["to_undo"] else _BECAME[str(row["effect_status"])],
         Quote(str(row["tool_name"])),
         f" at {where} ({kind}, {row['effect_status']})",
     ]
