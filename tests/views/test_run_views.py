@@ -66,17 +66,21 @@ def test_a_deleted_run_is_nowhere(views: EmbeddedStore, ask: Ask) -> None:
 def test_a_fresh_incomplete_run_is_running_and_an_old_one_incomplete(views: EmbeddedStore, ask: Ask) -> None:
     now = time.time_ns()
     ends = {"fresh": now - 60 * SECOND, "old": now - 600 * SECOND, "wild": now + 10 * 86_400 * SECOND}
+    ends["ahead"] = now + 3 * 3600 * SECOND  # by the clock of its machine; it arrived ten minutes ago
     for run_id, ended in {**ends, "ok": now, "failed": now}.items():
         story = Story(run_id, started_at=ended - 3 * SECOND // 2)
         story.model(text("assistant", "done"))
         story.has_root = run_id not in ends
         story.root.status = "error" if run_id == "failed" else "unset"
+        if run_id == "ahead":
+            story.acts[-1].arrived_at = ends["old"]
         story.tell(views)
     found = {row["run_id"]: row["outcome"] for row in ask("SELECT run_id, outcome FROM runs")}
     assert found == {
         "fresh": "running",
         "old": "incomplete",
         "wild": "incomplete",
+        "ahead": "incomplete",
         "ok": "ok",
         "failed": "error",
     }

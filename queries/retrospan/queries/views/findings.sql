@@ -30,7 +30,14 @@ SELECT
 FROM canon_findings AS f
 INNER JOIN
 (
-    SELECT tenant, run_id, generation, outcome, is_open, process_id, greatest(newest_ended_at, last_said_at) AS said_at
+    SELECT
+        tenant,
+        run_id,
+        generation,
+        outcome,
+        is_open,
+        process_id,
+        least(greatest(newest_ended_at, last_said_at), arrived_at) AS said_at
     FROM canon_runs FINAL
     WHERE NOT deleted
 ) AS p USING (tenant, run_id, generation)

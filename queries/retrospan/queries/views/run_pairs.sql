@@ -45,7 +45,10 @@ WITH
                 WHERE NOT deleted
                     AND run_kind != 'demo'
                     AND ({agent:String} = '' OR agent_name = {agent:String})
-                    AND (outcome != 'incomplete' OR greatest(newest_ended_at, last_said_at) < now() - INTERVAL 5 MINUTE)
+                    AND (
+                        outcome != 'incomplete'
+                        OR least(greatest(newest_ended_at, last_said_at), arrived_at) < now() - INTERVAL 5 MINUTE
+                    )
                     AND (
                         is_within(started_at, {baseline_from:String}, {baseline_to:String})
                         OR is_within(started_at, {candidate_from:String}, {candidate_to:String})

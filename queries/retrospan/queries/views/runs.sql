@@ -59,7 +59,8 @@ SELECT
     started_at,
     ended_at,
     duration_ms,
-    -- A clock more than a day ahead must not keep a run running for ever.
+    -- Said of late, and arrived of late: neither what is sent long after nor a clock that is ahead keeps a run running;
+    -- nor does one that is more than a day ahead, were it the collector's own.
     CAST(
         multiIf(
             isNotNull(ended_by), 'killed',
@@ -79,7 +80,7 @@ SELECT
             ), 'lost',
             canon_runs.outcome = 'incomplete'
                 AND ifNull(canon_runs.incomplete_because, '') != 'not_interpreted'
-                AND greatest(newest_ended_at, canon_runs.last_said_at) > now() - INTERVAL 5 MINUTE
+                AND least(greatest(newest_ended_at, canon_runs.last_said_at), canon_runs.arrived_at) > now() - INTERVAL 5 MINUTE
                 AND greatest(newest_ended_at, canon_runs.last_said_at) < now() + INTERVAL 1 DAY, 'running',
             canon_runs.outcome
         ),
