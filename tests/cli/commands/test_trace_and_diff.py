@@ -97,7 +97,9 @@ def test_exit_codes_of_diff(ask: Ask) -> None:
     assert ask("diff", HELD, ASKED, "--exit-code").code == 1
     same = ask("diff", HELD, HELD, "--exit-code")
     assert same.code == 0
-    assert same.out == "identical: 5 steps, with equal calls, results, states and answers\n"
+    assert (
+        same.out == "identical: 5 steps, with equal calls, results, states and answers, ids in texts aside\n"
+    )
     assert ask("diff", HELD, ASKED, "--aspect", "error", "--exit-code").code == 0
     assert ask("diff", HELD, ASKED, "--aspect", "state", "--exit-code").code == 1
     assert ask("diff", HELD, "nosuchrun").code == 2

@@ -203,7 +203,7 @@ def _run_of_sides(session: Session) -> int:
 def sentence(divergence: Row, steps_a: int, steps_b: int) -> str:
     """Return the answer in one sentence: identical, a prefix, or where they diverge and why."""
     if divergence["identical"]:
-        return f"identical: {counted(steps_a, 'step')}, with equal calls, results, states and answers"
+        return f"identical: {counted(steps_a, 'step')}, with equal calls, results, states and answers, ids in texts aside"
     prefix = str(divergence["prefix"])
     if prefix in ("a", "b"):
         shorter, longer = ("A", "B") if prefix == "a" else ("B", "A")
