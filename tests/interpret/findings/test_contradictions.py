@@ -9,7 +9,7 @@ import pytest
 from finding_runs import Run
 from story import text
 
-from retrospan.ingest.interpret.findings.said_values import dates_in, numbers_in, readings
+from retrospan.ingest.interpret.findings.said_values import dates_in, numbers_in, readings, worded_numbers
 
 ORDER: Mapping[str, object] = {
     "order_id": "ORD-4471",
@@ -147,6 +147,24 @@ def test_a_hostile_answer_takes_no_time(answer: str) -> None:
     began = process_time()
     run.rows()
     assert process_time() - began < 5
+
+
+@pytest.mark.parametrize(
+    ("asked", "times"),
+    [
+        ("What is it with ten percent off?", 0),
+        ("What is it with Ten Percent off?", 0),
+        ("What is it with twenty percent off?", 1),
+        ("What is it often?", 1),
+    ],
+)
+def test_a_number_that_is_written_in_words_is_told(asked: str, times: int) -> None:
+    assert len(told("The order total is 180.50 EUR.", {**ORDER, "order_total": 200.55}, asked)) == times
+
+
+def test_numbers_in_words_are_read() -> None:
+    said = "twenty-five, Thirty one, nineteen, ninety, one, often, attend"
+    assert sorted(map(int, worded_numbers(said))) == [19, 25, 31, 90]
 
 
 def test_a_result_with_many_values_takes_no_time() -> None:

@@ -24,6 +24,17 @@ DATE = (
 )
 _DATE = re.compile(rf"(?<![\w-])(?:{DATE})", re.IGNORECASE)
 
+_SMALL = ["two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve"]
+_TEENS = ["thirteen", "fourteen", "fifteen", "sixteen", "seventeen", "eighteen", "nineteen"]
+_ONES = {word: number for number, word in enumerate(_SMALL + _TEENS, start=2)}
+_WORDS_OF_TENS = ["twenty", "thirty", "forty", "fifty", "sixty", "seventy", "eighty", "ninety"]
+_TENS = {word: 10 * number for number, word in enumerate(_WORDS_OF_TENS, start=2)}
+_UNITS_OF_TENS = "|".join(["one", *_SMALL[:8]])
+_WORDED = re.compile(
+    rf"\b(?:(?P<tens>{'|'.join(_TENS)})(?:[\s-](?P<unit>{_UNITS_OF_TENS}))?|(?P<ones>{'|'.join(_ONES)}))\b",
+    re.IGNORECASE,
+)
+
 
 def identifiers(text: str) -> Iterator[re.Match[str]]:
     """Yield the identifiers of a text: with three digits at least, and no dates."""
@@ -62,6 +73,15 @@ def numbers_in(text: str) -> set[Decimal]:
         if len(match[0]) <= 30:
             found |= readings(match[0])
             found |= {Decimal(part) for part in re.split(r"\D", match[0]) if part}
+    return found
+
+
+def worded_numbers(text: str) -> set[Decimal]:
+    """Return the numbers from two to ninety-nine that a text writes as English words."""
+    found: set[Decimal] = set()
+    for match in _WORDED.finditer(text):
+        tens, unit, ones = (str(match[name] or "").lower() for name in ("tens", "unit", "ones"))
+        found.add(Decimal(_TENS.get(tens, 0) + _ONES.get(unit or ones, 1 if unit else 0)))
     return found
 
 

@@ -9,7 +9,7 @@ from decimal import Decimal
 from functools import cached_property
 
 from retrospan.ingest.interpret.findings.facts import EXECUTED, RunFacts
-from retrospan.ingest.interpret.findings.said_values import dates_in, fields_of, numbers_in
+from retrospan.ingest.interpret.findings.said_values import dates_in, fields_of, numbers_in, worded_numbers
 from retrospan.schemas.canonical import ToolCallRow
 
 #: Characters of all that was said, beyond which nothing is compared.
@@ -36,7 +36,7 @@ class Told:
 
     @cached_property
     def numbers(self) -> set[Decimal]:
-        return numbers_in(self.text)
+        return numbers_in(self.text) | worded_numbers(self.text)
 
     @cached_property
     def dates(self) -> set[date]:
