@@ -78,7 +78,8 @@ def test_all_other_records_keep_their_bytes(sent: LogRecord) -> None:
 
 def test_ids_of_zeros_are_none() -> None:
     (found,) = after(record("api_request", AT, OF_PROMPT, trace_id=bytes(16), span_id=bytes(8)))
-    assert found.trace_id == trace_of_prompt(b"s-1", b"p-1")
+    assert (found.trace_id, found.span_id) == (trace_of_prompt(b"s-1", b"p-1"), b"")
+    assert len(found.SerializeToString()) < len(record("api_request", AT, OF_PROMPT).SerializeToString()) + 80
 
 
 @given(

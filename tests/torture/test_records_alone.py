@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 from fix_collector import Served
 from keeping import DAY, agent_run
+from opentelemetry.proto.collector.logs.v1.logs_service_pb2 import ExportLogsServiceRequest
 from told_scenes import SCENES, sent_by
 
 from retrospan.ingest.log.write_ahead_log import WriteAheadLog
@@ -58,8 +59,20 @@ def test_they_are_runs_like_any_other(tmp_path: Path, monkeypatch: pytest.Monkey
         collector.wait_idle()
         assert collector.rows(_RUNS) == found
         collector.run("verify", "--full", "--derived")
-        shown = collector.run("show", str(claude[0]["run_id"]))
+        run_id = str(claude[0]["run_id"])
+        shown = collector.run("show", run_id)
         assert "plum-2207" in shown and "Bash" in shown
+        assert "log records alone tell this run" in collector.run("doctor", "--run", run_id)
+        collector.run("export", run_id, "--logs", str(tmp_path / "logs.bin"))
+        exported = ExportLogsServiceRequest.FromString((tmp_path / "logs.bin").read_bytes())
+        names = [
+            record.body.string_value
+            for group in exported.resource_logs
+            for scope in group.scope_logs
+            for record in scope.log_records
+        ]
+        assert len(names) == 7 and "claude_code.api_request" in names
+        collector.run("export", run_id, "--otlp", "-", code=2)  # it has no span
         collector.run("rebuild")
         collector.wait_idle()
         assert collector.rows(_RUNS) == found

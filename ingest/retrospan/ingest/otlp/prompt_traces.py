@@ -16,12 +16,12 @@ from retrospan.ingest.otlp import lenient
 from retrospan.schemas import attributes as conventions
 from retrospan.schemas import semconv
 from retrospan.schemas.prompt_records import PROMPTS, SESSIONS, is_of_agent
-from retrospan.schemas.wire import delimited
+from retrospan.schemas.wire import delimited, fields
 
 #: A longer text is the id of nothing.
 LONGEST_ID = 256
 #: The numbers of fields: of a log record; of an attribute; of its value.
-_ATTRIBUTES, _TRACE_ID = 6, 9
+_ATTRIBUTES, _TRACE_ID, _SPAN_ID = 6, 9, 10
 _KEY, _VALUE, _STRING = 1, 2, 1
 #: What is sent by the conventions of OpenTelemetry beside spans, is about a span.
 _OF_SPANS = b"gen_ai."
@@ -37,8 +37,11 @@ def with_traces(body: bytes) -> bytes:
     for group in request.resource_logs:
         for scope in group.scope_logs:
             for place, data in enumerate(scope.log_records):
-                if lacking := _lacking(lenient.LogRecord.FromString(data)):
-                    scope.log_records[place] = data + lacking
+                record = lenient.LogRecord.FromString(data)
+                if lacking := _lacking(record):
+                    # Ids of zeros are none.
+                    own = _without_ids(data) if record.trace_id or record.span_id else data
+                    scope.log_records[place] = own + lacking
                     given = True
     return bytes(request.SerializeToString()) if given else body
 
@@ -62,6 +65,11 @@ def _lacking(record: Any) -> bytes:
     made_of = ", ".join(name for name in (session, prompt) if name)
     trace_id = trace_of_prompt(said[session.encode()], said[prompt.encode()] if prompt else b"")
     return delimited(_TRACE_ID, trace_id) + delimited(_ATTRIBUTES, _text(conventions.TRACE_MADE_OF, made_of))
+
+
+def _without_ids(data: bytes) -> bytes:
+    kept = (each for each in fields(data) if each[0] not in (_TRACE_ID, _SPAN_ID))
+    return b"".join(data[begin:end] for _, _, begin, _, end in kept)
 
 
 def _first(said: Mapping[bytes, bytes], names: Iterable[str]) -> str:

@@ -78,6 +78,8 @@ def run(arguments: argparse.Namespace) -> int:
     arguments.wide, arguments.utc, arguments.json = True, True, True
     session = Session.open(arguments)
     wanted = find_wanted(session, arguments.what)
+    if arguments.otlp and not wanted.span_ids:
+        raise NotFound(f"{arguments.what} has no span: log records alone tell it, which --logs FILE writes.")
     if arguments.otlp:
         spans = list(read_spans(session.warehouse, wanted))
         _write(session.screen, arguments.otlp, arguments.format, spans=spans)
@@ -110,7 +112,12 @@ def find_wanted(session: Session, typed: str) -> Wanted:
         # Spans are there before they are read, and some belong to no run.
         return _of_trace(session, trace[1])
     (found,) = session.ask("show_run", run_id=run_id)
-    rows = [row for row in _spans_of(session, texts_of(found, "trace_ids")) if row["run_id"] == run_id]
+    trace_ids = texts_of(found, "trace_ids")
+    of_traces = _spans_of(session, trace_ids)
+    if not of_traces:  # log records alone tell it
+        (tenant,) = (row["tenant"] for row in session.ask("tenant_of_run", run_id=run_id))
+        return Wanted(str(tenant), sorted(trace_ids), frozenset(), False)
+    rows = [row for row in of_traces if row["run_id"] == run_id]
     if not rows:
         raise NotFound(f"run {run_id} is being interpreted again. Try again in a few seconds.")
     return _wanted(rows)

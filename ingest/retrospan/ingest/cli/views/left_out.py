@@ -61,6 +61,10 @@ def _spans(row: Row, run_id: str, how: How) -> Finding:
             f"{said}; the SDK dropped {dropped:,} attributes, events or links of them",
             "OTEL_SPAN_ATTRIBUTE_COUNT_LIMIT=10000",
         )
+    if not _count(row, "spans"):
+        return warning(
+            "spans", "none: log records alone tell this run", "have the agent send spans as well, if it can"
+        )
     if not _count(row, "around"):
         return warning(
             "spans",
