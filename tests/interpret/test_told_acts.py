@@ -132,6 +132,12 @@ def asked_by(run: InterpretedRun) -> list[list[str]]:
     ]
 
 
+def test_what_was_asked_is_a_message_though_no_prompt_tells_it() -> None:
+    [rows] = rows_of_spans(spans_of_requests((), requests("claude-code.normal")))
+    [asked] = [value for value in rows.values if ASKED in value.json]
+    assert (asked.kind, asked.role, asked.first_call) == ("message", "user", 0)
+
+
 @pytest.mark.parametrize("scene", ["claude-code.two_tools", "claude-code.denied", "claude-code.tool_error"])
 def test_without_ids_of_requests_a_tool_is_of_the_answer_that_was_coming(scene: str) -> None:
     [whole] = runs(scene)

@@ -62,6 +62,7 @@ def test_they_are_runs_like_any_other(tmp_path: Path, monkeypatch: pytest.Monkey
         run_id = str(claude[0]["run_id"])
         shown = collector.run("show", run_id)
         assert "plum-2207" in shown and "Bash" in shown
+        assert run_id[:8] in collector.run("find", "plum-2207")
         assert "log records alone tell this run" in collector.run("doctor", "--run", run_id)
         collector.run("export", run_id, "--logs", str(tmp_path / "logs.bin"))
         exported = ExportLogsServiceRequest.FromString((tmp_path / "logs.bin").read_bytes())

@@ -223,6 +223,9 @@ def interpret(
     if separate is not None:
         run.conversation = run.input = run.output = run.answer_ref = None
         run.problems += separate.problems()
+    if run.input and not any(call.input for call in calls.models):
+        # No prompt tells what was asked: it is a message of the run all the same, and found as one.
+        values.message({"role": "user", "parts": [{"type": "text", "content": run.input}]})
     return run
 
 

@@ -12,6 +12,7 @@
 --   model_call Nullable(UInt32): ordinal of the model call of a message or error; NULL for those of tools
 --   tool_call Nullable(UInt32): ordinal of the tool call; NULL for what is not of a tool
 --   at Nullable(DateTime64(9, 'UTC')): when that call began
+-- note: what a run was asked is a message also where no prompt tells it: of no call and no step then.
 -- note: a message that is repeated in later prompts of its run is one row. The SQL port finds the runs of a condition text LIKE '…' by an index.
 -- example: SELECT run_id, step, kind, role, tool_name, text FROM texts WHERE text LIKE '%no stock%' ORDER BY at DESC LIMIT 20
 SELECT
