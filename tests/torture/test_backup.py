@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import re
 import shutil
 import subprocess
 import threading
@@ -96,20 +98,52 @@ def test_a_shorter_plain_segment_that_is_not_a_copy_of_its_archive_stays(tmp_pat
     assert first.exists()
 
 
-def procedure(data: Path, backup: Path, before: str = "") -> None:
+def procedure(data: Path, backup: Path, before: str = "", *, succeeds: bool = True) -> None:
     """The block of the page, run in bash with other directories, after some lines of the test's own."""
     [script] = [
         text for _, text in Page(TOP / "docs" / "reliability.md").blocks if "backup/log/archive" in text
     ]
-    script = script.replace("retrospan-data", str(data)).replace("backup/", f"{backup}/")
+    places = {"retrospan-data": data, "backup": backup}
+    script = re.sub("|".join(places), lambda found: str(places[found[0]]), script)
     # What cp does not find any more has moved into the archive, which is copied again; nothing was removed from it.
     done = subprocess.run(
         ["bash", "-c", before + script], capture_output=True, text=True, check=False, timeout=120
     )
-    assert all(
-        "cannot stat" in line and line.rpartition("': ")[0].endswith((".seg", "/removed"))
-        for line in done.stderr.splitlines()
-    ), done.stderr
+    if succeeds:
+        assert done.returncode == 0 and all(
+            "cannot stat" in line and line.rpartition("': ")[0].endswith((".seg", ".zst", "/removed"))
+            for line in done.stderr.splitlines()
+        ), done.stderr
+    else:
+        assert done.returncode != 0
+
+
+def files(directory: Path) -> dict[str, bytes]:
+    return {path.name: path.read_bytes() for path in (directory / "log" / "archive").iterdir()}
+
+
+@pytest.mark.requirement("R16")
+def test_a_backup_that_was_cut_short_says_so_and_is_whole_once_it_is_repeated(tmp_path: Path) -> None:
+    data, backup = tmp_path / "data", tmp_path / "saved"
+    log = WriteAheadLog.open(data / "log", segment_bytes=60_000, low_water_bytes=0)
+    for name in ("tenant", "prices.jsonl", "log/hashes", "log/batches.jsonl"):
+        (data / name).touch()
+    for _ in range(9):
+        log.append(tenant="default", traces=os.urandom(40_000))
+    archive(log)
+    log.close()
+    before = files(data)
+    assert len(before) > 5
+    # No file may become longer than 20 KiB, as on a disk that is full; then the copy is killed in the middle of one.
+    procedure(data, backup, "ulimit -f 20; ", succeeds=False)
+    assert not files(backup)
+    half = 'cp() { command cp "$@"; case "$2" in *.zst) rm "$4/${3##*/}"; kill -9 $BASHPID; esac; }\n'
+    procedure(data, backup, half, succeeds=False)
+    assert not files(backup) and [*(backup / "part").iterdir()]
+    # A file that an earlier procedure left half written is as new as can be.
+    (backup / "log" / "archive" / max(before)).write_bytes(b"half")
+    procedure(data, backup)
+    assert files(backup) == before
 
 
 @pytest.mark.long
@@ -127,7 +161,7 @@ def test_what_retention_takes_from_the_archive_during_the_copy_has_its_receipt_i
     keeper.after(8)
     copied, go_on = tmp_path / "copied", tmp_path / "go-on"
     waiting = (
-        f'cp() {{ command cp "$@"; case "$*" in *.zst*) touch {copied}; while [ ! -e {go_on} ]; do sleep 0.01; done;; '
+        f'cp() {{ command cp "$@" || return; case "$*" in *.zst*) touch {copied}; while [ ! -e {go_on} ]; do sleep 0.01; done;; '
         "esac; }\n"
     )
     copy = threading.Thread(target=procedure, args=(tmp_path / "data", tmp_path / "backup", waiting))
