@@ -175,7 +175,8 @@ def _name_agent(sent: Span, places: SpanFields, metadata: dict[str, object], spa
         span.agent_name = node if node and not _HEX.fullmatch(node) else name_beside_method(sent)
         span.agent_name = span.agent_name or _first_text(value for _, value in places.matching(_ENTITY_NAME))
     if span.operation == "workflow" and span.agent_name is None:
-        named = None if _UUID.search(sent.name) else sent.name.removeprefix("invoke_workflow ")
+        called = sent.name.removeprefix(f"{places.text(semconv.OPERATION_NAME) or 'invoke_workflow'} ")
+        named = None if _UUID.search(sent.name) else called
         told = _first_text(value for _, value in places.matching(_WORKFLOW_NAME))
         span.agent_name = places.text(semconv.WORKFLOW_NAME) or told or named
 

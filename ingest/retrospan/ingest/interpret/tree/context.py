@@ -6,6 +6,7 @@ import re
 from dataclasses import replace
 
 from retrospan.ingest.interpret.normalize.normalized_span import NormalizedSpan
+from retrospan.ingest.interpret.tree.agents_at_work import name_agents_at_work
 from retrospan.ingest.interpret.tree.node_agents import name_node_agents
 from retrospan.ingest.interpret.tree.tree import Tree
 
@@ -21,6 +22,7 @@ _SUBAGENT = re.compile(r"(?:^|\.)sub_?agent(?:[._]?(?:name|type))?$", re.IGNOREC
 def inherit(tree: Tree) -> None:
     """Complete the spans of a run from those around them, in place."""
     _mark_nodes(tree)
+    name_agents_at_work(tree)
     _name_agents(tree)
     conversation = next((r.conversation for r in tree.spans if r.conversation), None)
     below = {span: name for span in tree.spans if span.operation == "tool" and (name := _subagent(span))}
