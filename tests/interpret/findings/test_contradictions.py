@@ -209,10 +209,17 @@ def test_an_identifier_that_a_call_is_given_otherwise_is_a_contradiction() -> No
         ("ORD-9821", (), "Where is my order ORD-5512?"),
         ("INV-5521", (), "Where is my order ORD-5512?"),
         ("ORD-5521", (), "Is it ORD-5512 or ORD-5527?"),
+        ("ORD-5521", ("ORD-5523",), "Sum the orders ORD-5512 to ORD-5531."),
+        ("ORD-1007", (), "Sum the orders ORD-0998 to ORD-1010."),
     ],
 )
 def test_an_identifier_that_may_be_right_is_not(given: str, more: tuple[str, ...], asked: str) -> None:
     assert looked_up(given, *more, asked=asked) == []
+
+
+def test_an_identifier_outside_of_those_asked_for_is_a_contradiction() -> None:
+    (said,) = looked_up("ORD-5541", "ORD-5512", asked="Sum the orders ORD-5512 to ORD-5531.")
+    assert "ORD-5541, but the user named ORD-5531" in said
 
 
 def test_an_identifier_that_a_result_told_is_not_a_contradiction() -> None:

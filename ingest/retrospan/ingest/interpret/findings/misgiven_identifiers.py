@@ -1,14 +1,14 @@
 """Identifiers of the question that a call was given otherwise: the answer then tells of another thing. Pure.
 
 Only what is certain counts. The call is given an identifier that nothing before it had, of the form of one that the user
-named and that no call of the run is given, with at most two other digits. One that only counts on from it, as the next
-invoice does, is the agent's to make.
+named and that no call of the run is given, with at most two other digits. One that only counts on from it, as the
+next invoice does, is the agent's to make, and so is one between two that the user named.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from retrospan.ingest.interpret.findings.facts import EXECUTED, RunFacts
 from retrospan.ingest.interpret.findings.said_values import differing, identifiers, shape_of
@@ -36,6 +36,8 @@ def misgiven_identifiers(facts: RunFacts) -> Iterator[Misgiven]:
         for wrong in (each for each in ids if each.casefold() not in seen):
             seen.add(wrong.casefold())
             near = [right for right in asked if right not in used and _is_near(right, wrong.casefold())]
+            if _is_between(wrong.casefold(), asked):
+                continue
             if len(near) == 1 and _is_unheard(facts, call, wrong.casefold()):
                 yield asked[near[0]], wrong, call
 
@@ -47,6 +49,22 @@ def _is_near(right: str, wrong: str) -> bool:
     numbers = [[*map(int, re.findall(r"\d+", each))] for each in (right, wrong)]
     apart = [abs(a - b) for a, b in zip(*numbers, strict=True) if a != b]
     return len(apart) == 1 and apart[0] > _COUNTED_ON
+
+
+def _is_between(given: str, asked: Iterable[str]) -> bool:
+    """Return whether an identifier lies between two that were asked for, as in `INV-0998 to INV-1010`."""
+    own = _stem_and_number(given)
+    if own is None:
+        return False
+    named = [each for each in map(_stem_and_number, asked) if each is not None and each[0] == own[0]]
+    numbers = [number for _, number in named]
+    return len(numbers) > 1 and min(numbers) < own[1] < max(numbers)
+
+
+def _stem_and_number(identifier: str) -> tuple[str, int] | None:
+    """Return an identifier without the number that it ends with, and the number."""
+    found = re.fullmatch(r"(.*?)(\d+)", identifier)
+    return None if found is None else (found[1], int(found[2]))
 
 
 def _is_unheard(facts: RunFacts, call: ToolCallRow, wrong: str) -> bool:
