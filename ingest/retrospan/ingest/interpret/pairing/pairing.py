@@ -41,6 +41,7 @@ from retrospan.ingest.interpret.pairing.made_up_ids import restore_answered_ids
 from retrospan.ingest.interpret.pairing.retold_calls import with_retold_calls
 from retrospan.ingest.interpret.pairing.retold_models import complete_models
 from retrospan.ingest.interpret.pairing.told_results import results_beside
+from retrospan.ingest.interpret.pairing.tried_again import forget_results_of_later_tries
 from retrospan.ingest.interpret.pairing.unsaid_answers import complete_unsaid
 from retrospan.ingest.interpret.pairing.untold_calls import find_untold_calls
 from retrospan.ingest.interpret.pairing.users_alone import forget_speakers
@@ -117,6 +118,7 @@ def read_calls(tree: Tree, history: History, interrupted_or_cut: bool) -> Calls:
         pairs[span] = (call, False)
     for span in executed:
         calls.tools.append(_execution(span, pairs.get(span), results, known))
+    forget_results_of_later_tries(calls.tools)
     open_envelopes(calls.tools, results)
     waiting = [call for call in asked if not call.taken]
     given_back = handed_back(tree, calls.models, calls.tools) if waiting else set[tuple[int, str]]()
