@@ -50,6 +50,11 @@ def test_bedrock_s_blocks_of_json_are_their_json(blocks: object, response: objec
         ({"error": ""}, None),
         ({"error": "no city", "city": "Oslo"}, None),
         ({"error": {"code": 7}}, '{"code":7}'),
+        ({"error": "none"}, None),
+        ({"error": "null"}, None),
+        ({"error": 0.02}, None),
+        ({"error": 500}, "500"),
+        ({"error": True}, "true"),
     ],
 )
 def test_a_result_says_that_the_tool_failed(response: object, error: str | None) -> None:

@@ -29,6 +29,8 @@ _PART = {"type", "content"}
 _PRINTED_ERROR = ("{'error'", "{'isError'", "{'is_error'")
 #: How it prints blocks of text, and nothing before them.
 _PRINTED_BLOCKS = ("[{'type': 'text', 'text': ", "[{'text': ")
+#: How programs write that there was no error.
+NO_ERROR = ("", "null", "None", "none", "false", "False", "undefined", "{}", "[]")
 #: What JavaScript prints for an object of any class: nothing that was in it.
 UNPRINTED = re.compile(r"\[object \w+\]")
 
@@ -39,11 +41,18 @@ def error_of(response: object) -> str | None:
         return None
     if response.get("isError") is True or response.get("is_error") is True:
         said: object = response.get("content", response)
-    elif [*response] == ["error"] and response["error"]:
+    elif [*response] == ["error"] and _is_error(response["error"]):
         said = response["error"]
     else:
         return None
     return said if isinstance(said, str) else write_json(said)
+
+
+def _is_error(said: object) -> bool:
+    """Tell whether a value can be an error: not nothing, nor a number with a fraction, which was measured."""
+    if isinstance(said, float) and not said.is_integer():
+        return False
+    return bool(said) and not (isinstance(said, str) and said in NO_ERROR)
 
 
 def told_error(response: object, tool: str = "") -> str | None:

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import re
 
+from retrospan.ingest.interpret.messages.tool_results import NO_ERROR
 from retrospan.ingest.interpret.spans.name_words import DECIDED, ENDED, ERROR, SUCCESS
 from retrospan.ingest.interpret.spans.span_fields import SpanFields
 from retrospan.schemas import semconv
 
-#: How a span says that it failed, and how that there was no error.
+#: How a span says that it failed.
 _FAILED = ("error", "failed", "failure")
-_NO_ERROR = ("", "null", "None", "none", "false", "False", "undefined", "{}", "[]")
 #: How it says that somebody, or a policy, did not let it happen.
 _REFUSED = frozenset(
     ("blocked", "decline", "declined", "denied", "deny", "disallowed", "refused", "reject", "rejected")
@@ -28,7 +28,7 @@ def tells_failure(places: SpanFields, operation: str) -> bool:
     if any(_word(end) in _FAILED for end in places.said(ENDED)):
         return True
     if any(
-        error is True or (isinstance(error, str) and _unquoted(error) not in _NO_ERROR)
+        error is True or (isinstance(error, str) and _unquoted(error) not in NO_ERROR)
         for error in places.said(ERROR)
     ):
         return True
