@@ -7,6 +7,7 @@ from spans import read_runs, spans_of_requests
 from told_scenes import sent_beside
 
 from retrospan.ingest.interpret.run import InterpretedRun
+from retrospan.ingest.otlp.prompt_traces import with_traces
 
 ASKED = "Please run the little job plum-2207 and tell me what it says."
 ANSWER = "The job says: done-9943."
@@ -57,3 +58,15 @@ def test_without_the_spans_of_others_it_is_the_same_run(scene: str) -> None:
     _, records = sent_beside(scene)
     [run] = read_runs(spans_of_requests((), records))
     assert (run.outcome, steps(run)) == ("ok", "model tool model")
+
+
+def test_a_hook_that_fails_does_not_fail_the_tool_that_says_it_went_well() -> None:
+    [run] = runs("qwen-code.traced")
+    assert (run.outcome, steps(run), run.output) == ("ok", "model tool model", ANSWER)
+    [failed] = {span.sent.name for span in run.tree.spans if span.sent.status == "error"}
+    assert failed == "qwen-code.hook"
+
+
+def test_an_agent_with_spans_makes_no_second_run_of_a_record_without() -> None:
+    spans, records = sent_beside("qwen-code.denied")
+    assert len(read_runs(spans_of_requests(spans, [with_traces(body) for body in records]))) == 1

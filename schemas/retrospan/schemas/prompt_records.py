@@ -26,7 +26,7 @@ ACTS = frozenset((PROMPT, REQUEST, *ENDS, PIECE, ANSWER, DECISION, *EXECUTIONS))
 #: Attributes, by what they say; the first that a record has counts. What a record is about:
 SESSIONS = (semconv.SESSION_ID, "conversation.id")
 PROMPTS = ("prompt.id", "prompt_id")
-REQUEST_IDS = ("request_id",)
+REQUEST_IDS = ("request_id", "response_id")
 CALL_IDS = ("tool_use_id", "call_id")
 AGENT_IDS = ("agent_id",)
 AGENTS = ("agent.name", "agent_name")
@@ -40,10 +40,10 @@ ERROR_TYPES = ("error_type", "error.type", "status_code", "http.response.status_
 DECISIONS = ("decision",)
 #: What was said:
 QUESTIONS = ("prompt",)
-ANSWERS = ("response",)
+ANSWERS = ("response", "response_text")
 ARGUMENTS = ("tool_input", "function_args", "arguments", "tool_parameters")
 RESULTS = ("tool_output", "output")
-TEXTS = (*QUESTIONS, "prompt_text", *ANSWERS, *ARGUMENTS, *RESULTS, "request_text", "response_text")
+TEXTS = (*QUESTIONS, "prompt_text", *ANSWERS, *ARGUMENTS, *RESULTS, "request_text")
 #: How many tokens it took, by the name of the conventions. Where those that were read from a cache and those that were
 #: written into one are counted apart, the input is the rest.
 TOKENS = {
@@ -72,7 +72,7 @@ NUMBERS_AND_NAMES = (
 #: Agents that are known: whatever else they record of a session is of it too, and goes when it goes.
 AGENTS_KNOWN = ("claude_code", "codex", "gemini_cli", "qwen-code")
 #: Those that send spans of each act in any case, in traces of their own: their records tell nothing more than once.
-WITH_SPANS = ("gemini_cli.",)
+WITH_SPANS = ("gemini_cli.", "qwen-code.")
 
 _LONGEST_NAME = 128
 

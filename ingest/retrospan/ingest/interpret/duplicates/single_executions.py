@@ -166,12 +166,21 @@ def _note_refusals(tree: Tree) -> None:
 def _fail_with(outer: NormalizedSpan, inner: NormalizedSpan) -> None:
     """Note with which error the last try of an execution failed, and that it failed itself where the span around it says
     neither how it ended nor what it returned, in place."""
-    if not inner.failed:
+    if not inner.failed or _tells_success(outer):
         return
     outer.error_type = outer.error_type or inner.error_type
     outer.error_message = outer.error_message or inner.error_message
     if outer.sent.status == "unset" and not (outer.has_result or outer.interrupted):
         outer.failed = True
+
+
+def _tells_success(span: NormalizedSpan) -> bool:
+    """Tell whether an execution says that it went well: what failed inside it, as a hook, was not the tool."""
+    return any(
+        value is True or value == "true"
+        for name, value in span.sent.attributes.items()
+        if name.rpartition(".")[2] == "success"
+    )
 
 
 def _complete_execution(outer: NormalizedSpan, inner: NormalizedSpan) -> None:

@@ -82,7 +82,8 @@ def _read_requests(acts: Acts, told: Sequence[tuple[str, OwnRecord]]) -> None:
             started_at = record.log.time_ns - duration_ns(said)
             if begun is not None and act == words.PIECE:
                 started_at = begun.log.time_ns - duration_ns(begun.log.attributes)
-            acts.requests.append(Request(record, started_at))
+            is_answered = any(name in said for name in words.ANSWERS)
+            acts.requests.append(Request(record, started_at, is_answered, text_in(said, words.ANSWERS)))
             begun = None
         elif act == words.REQUEST:
             begun = record

@@ -24,6 +24,7 @@ from retrospan.schemas import attributes as conventions
 from retrospan.schemas import prompt_records as words
 from retrospan.schemas import semconv
 
+_REQUEST_IDS = (*words.REQUEST_IDS, semconv.RESPONSE_ID)
 _CALL_IDS = (semconv.TOOL_CALL_ID, *words.CALL_IDS)
 
 
@@ -48,7 +49,7 @@ def take_in_told(spans: Iterable[Span], told: Mapping[str, Sequence[OwnRecord]])
 
 
 def _of_trace(trace_id: str, spans: Sequence[Span], records: Sequence[OwnRecord]) -> list[Span]:
-    requests, calls = _by_id(spans, words.REQUEST_IDS), _by_id(spans, _CALL_IDS)
+    requests, calls = _by_id(spans, _REQUEST_IDS), _by_id(spans, _CALL_IDS)
     named = {span.span_id: span for span in spans}
     alone: list[Span] = []
     for of_prompt in _by_prompt(records):
