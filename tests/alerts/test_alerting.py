@@ -241,6 +241,20 @@ def test_of_a_run_it_says_how_to_ask_why_and_no_id_becomes_a_command(scene: Scen
     assert rows[1]["link"] == "https://x.example/?run=%27%3B%20rm%20-rf%20%2F%20%23"
 
 
+def test_that_rows_were_deleted_meanwhile_is_said(scene: Scene) -> None:
+    scene.reject("too long")
+    scene.answers["one"] = Attempt("refused", "no answer")
+    scene.start(rule())
+    assert scene.run() == [("one", 1)] and scene.body()["rows_missing"] is None
+    store = scene.warehouse.connect()
+    store.command("ALTER TABLE raw_rejects DELETE WHERE spans = 3 SETTINGS mutations_sync = 2")
+    store.close()
+    scene.wait(5)
+    assert scene.run() == [("one", 2)]
+    assert (scene.body()["alert"]["matched"], scene.body()["rows"]) == (1, [])
+    assert scene.body()["rows_missing"].startswith("0 of the 1 newest rows that matched when it was decided ")
+
+
 def test_rows_that_cannot_be_read_do_not_keep_an_alert_from_being_told(
     scene: Scene, monkeypatch: pytest.MonkeyPatch
 ) -> None:

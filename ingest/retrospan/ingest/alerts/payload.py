@@ -25,7 +25,8 @@ def payload(
     test: bool = False,
     missing: str = "",
 ) -> bytes:
-    """Return the body. `rows` are those of `question.samples`; `missing` is why there are none, '' when they are there.
+    """Return the body. `rows` are those of `question.samples`; `missing` is why there are none,
+    or fewer than there were; '' when they are there.
 
     From the second attempt on the same alert may have arrived before: whoever receives it tells it by its id.
     """

@@ -12,6 +12,7 @@ from collections.abc import Callable
 from retrospan.ingest.alerts.attempt import Attempt, Message
 from retrospan.ingest.alerts.book import AlertBook, Decision, Pending
 from retrospan.ingest.alerts.payload import payload
+from retrospan.ingest.alerts.question import SAMPLE_ROWS
 from retrospan.ingest.alerts.rules import AlertRule
 from retrospan.ingest.service import Service
 from retrospan.ingest.status.counting import AlertCounters
@@ -134,6 +135,13 @@ class Sender(Service):
         except RetrospanError as error:
             # That it happened is to be told even so.
             missing = " ".join(str(error).split())[:300]
+        else:
+            wanted = min(decision.matched, SAMPLE_ROWS)
+            if len(rows) < wanted:
+                missing = (
+                    f"{len(rows)} of the {wanted} newest rows that matched when it was decided are left: "
+                    "what is gone was deleted since, or read again"
+                )
         return payload(rule, decision, rows, attempt=attempt, test=test, missing=missing)
 
     def _end(self, pending: Pending, attempt: Attempt) -> None:
