@@ -218,6 +218,33 @@ def test_of_two_spans_of_one_request_the_larger_count_holds() -> None:
     assert rows(agent(), above, below).model_calls[0].input_tokens == 10
 
 
+@pytest.mark.parametrize(
+    ("above", "total"),
+    [
+        ((500, 50), (500, 50)),
+        ((500, 10), (500, 10)),
+        ((100, 10), (100, 10)),
+        ((80, 8), (100, 10)),
+        ((500, 8), (100, 10)),  # less on a side: not a sum of these
+        (None, (100, 10)),
+    ],
+)
+def test_where_a_call_counts_nothing_the_sum_above_holds_if_it_comes_to_more(
+    above: tuple[int, int] | None, total: tuple[int, int]
+) -> None:
+    counts: dict[str, Any] = _usage(*above) if above else {}
+    root = agent(**counts)
+    counted = chat(3, [HI, said("assistant", "Hello."), said("user", "Go")], "Done.", **_usage(100, 10))
+    (run,) = rows(root, chat(1, [HI], "Hello."), counted).runs
+    assert (run.input_tokens, run.output_tokens) == total
+    half = chat(1, [HI], "Hello.", gen_ai__usage__input_tokens=0)
+    (run,) = rows(root, half, counted).runs
+    assert (run.input_tokens, run.output_tokens) == total
+    # What failed need not have counted anything.
+    (run,) = rows(root, chat(1, [HI], error="Timeout"), counted).runs
+    assert (run.input_tokens, run.output_tokens) == (100, 10)
+
+
 def _usage(given: int, answered: int) -> dict[str, int]:
     return {"gen_ai__usage__input_tokens": given, "gen_ai__usage__output_tokens": answered}
 

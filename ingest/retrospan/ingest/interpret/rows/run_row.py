@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from retrospan.ingest.interpret.invariants.around_requests import counts_of_calls, tokens_around
+from retrospan.ingest.interpret.normalize.token_usage import TokenUsage
 from retrospan.ingest.interpret.run import InterpretedRun
 from retrospan.ingest.interpret.spans.key import Key, text_of_attribute, whole_number
 from retrospan.ingest.interpret.spans.span import Attributes, Link, Span
@@ -174,17 +175,36 @@ def _first_number(places: Sequence[Attributes], key: str) -> int | None:
 
 
 def _usage(run: InterpretedRun) -> tuple[int | None, int | None]:
-    """Return the run's tokens: each model call once, roll-ups above only where no call says any, or one that has no span
-    of its own says none: then those of the others are not all. Or those of the model's spans around all requests."""
+    """Return the run's tokens: each model call once, roll-ups above only where no call says any, or one that did not fail does
+    not say both and they come to more; or one that has no span of its own says none: then those of the others are not all. Or
+    those of the model's spans around all requests."""
     counted = [*counts_of_calls(run.tree, run.calls.models)]
     own = [tokens for _, tokens in counted]
-    said = [tokens.input is not None or tokens.output is not None for tokens in own]
-    told = (call.span.is_told and not call.span.failed for call, _ in counted)
-    if not any(said) or any(is_told and not says for is_told, says in zip(told, said, strict=True)):
+    said = [_counts(tokens) for tokens in own]
+    went_well = [(call.span, tokens) for call, tokens in counted if not call.span.failed]
+    lacks = any(tokens.input is None or tokens.output is None for _, tokens in went_well)
+    if lacks or not any(said):
         tops = [r.tokens for r in run.tree.roots() if r.operation in ("agent", "workflow")]
-        own = [tokens for tokens in tops if tokens.input is not None or tokens.output is not None]
+        tops = [tokens for tokens in tops if _counts(tokens)]
+        untold = any(span.is_told and not _counts(tokens) for span, tokens in went_well)
+        if not any(said) or untold or _comes_to_more(tops, own):
+            own = tops
         if not own and not any(said):
             own = tokens_around(run.tree, run.calls.models)
-    given = [tokens.input for tokens in own if tokens.input is not None]
-    made = [tokens.output for tokens in own if tokens.output is not None]
+    return _sums(own)
+
+
+def _counts(tokens: TokenUsage) -> bool:
+    return tokens.input is not None or tokens.output is not None
+
+
+def _comes_to_more(some: Sequence[TokenUsage], others: Sequence[TokenUsage]) -> bool:
+    """Tell whether some counts have more on a side than others, and less on none."""
+    pairs = [(a or 0, b or 0) for a, b in zip(_sums(some), _sums(others), strict=True)]
+    return all(a >= b for a, b in pairs) and any(a > b for a, b in pairs)
+
+
+def _sums(counts: Sequence[TokenUsage]) -> tuple[int | None, int | None]:
+    given = [tokens.input for tokens in counts if tokens.input is not None]
+    made = [tokens.output for tokens in counts if tokens.output is not None]
     return (sum(given) if given else None, sum(made) if made else None)
