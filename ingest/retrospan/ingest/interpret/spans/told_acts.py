@@ -45,6 +45,8 @@ class Acts:
 
     prompts: list[OwnRecord] = field(default_factory=list)
     requests: list[Request] = field(default_factory=list)
+    by_id: dict[str, Request] = field(default_factory=dict)
+    of_agents: dict[str, list[Request]] = field(default_factory=dict)
     executions: dict[str, OwnRecord] = field(
         default_factory=dict
     )  # by id of the call; those refused among them
@@ -83,25 +85,29 @@ def _read_requests(acts: Acts, told: Sequence[tuple[str, OwnRecord]]) -> None:
             if begun is not None and act == words.PIECE:
                 started_at = begun.log.time_ns - duration_ns(begun.log.attributes)
             is_answered = any(name in said for name in words.ANSWERS)
-            acts.requests.append(Request(record, started_at, is_answered, text_in(said, words.ANSWERS)))
+            _add_request(acts, Request(record, started_at, is_answered, text_in(said, words.ANSWERS)))
             begun = None
         elif act == words.REQUEST:
             begun = record
     acts.pending = begun is not None
 
 
+def _add_request(acts: Acts, request: Request) -> None:
+    acts.requests.append(request)
+    acts.of_agents.setdefault(agent_id_of(request.record), []).append(request)
+    if request_id := text_of(request.record, words.REQUEST_IDS):
+        acts.by_id[request_id] = request
+
+
 def _answering(acts: Acts, record: OwnRecord) -> Request | None:
     """Return the request whose answer a record is about: the one with its id; without an id the last of its agent that had
     begun by then, for a tool may be executed before the answer that asked for it has ended."""
     request_id = text_of(record, words.REQUEST_IDS)
+    if request_id:
+        return acts.by_id.get(request_id)
     began_at = record.log.time_ns - duration_ns(record.log.attributes)
-    for request in reversed(acts.requests):
-        if request_id:
-            if text_of(request.record, words.REQUEST_IDS) == request_id:
-                return request
-        elif agent_id_of(request.record) == agent_id_of(record) and request.started_at <= began_at:
-            return request
-    return None
+    of_agent = acts.of_agents.get(agent_id_of(record), ())
+    return next((request for request in reversed(of_agent) if request.started_at <= began_at), None)
 
 
 def last_request(acts: Acts) -> Request | None:
