@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import random
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -13,7 +14,7 @@ from opentelemetry.proto.collector.logs.v1.logs_service_pb2 import ExportLogsSer
 from spans import read_runs, rows_of_spans, spans_of_requests
 from told_scenes import SCENES, sent_by
 
-from retrospan.ingest.interpret.messages.message import parts_of
+from retrospan.ingest.interpret.messages.message import parts_of, text_of
 from retrospan.ingest.interpret.rows.lists import Rows
 from retrospan.ingest.interpret.run import InterpretedRun
 from retrospan.ingest.otlp.prompt_traces import with_traces
@@ -162,3 +163,59 @@ def test_an_agent_that_sends_spans_in_any_case_makes_no_second_run() -> None:
                             pair.value.string_value = pair.value.string_value.replace("codex", "gemini_cli")
     spans = spans_of_requests((), [with_traces(request.SerializeToString()) for request in renamed])
     assert spans == []
+
+
+def with_bodies(scene: str) -> list[bytes]:
+    """The requests of a scene, with the bodies of the model's API beside each of its requests, as a switch adds them."""
+    user = {"role": "user", "content": f"<env>\n{ASKED}"}
+    found, number = [], 0
+    for body in sent_by(scene):
+        whole = ExportLogsServiceRequest.FromString(body)
+        for group in whole.resource_logs:
+            for scope in group.scope_logs:
+                for record in [*scope.log_records]:
+                    said = {pair.key: pair.value for pair in record.attributes}
+                    if said["event.name"].string_value != "api_request":
+                        continue
+                    number += 1
+                    model, request_id = said["model"].string_value, said["request_id"].string_value
+                    answer = [{"type": "text", "text": f"whole answer {number}"}]
+                    usage = {"input_tokens": 1, "output_tokens": said["output_tokens"].int_value}
+                    began = record.time_unix_nano - (said["duration_ms"].int_value + 4) * 10**6
+                    told: tuple[tuple[str, int, dict[str, object], dict[str, str]], ...] = (
+                        ("api_request_body", began, {"model": model, "messages": [user]}, {}),
+                        (
+                            "api_response_body",
+                            record.time_unix_nano,
+                            {
+                                "type": "message",
+                                "role": "assistant",
+                                "model": model,
+                                "content": answer,
+                                "usage": usage,
+                            },
+                            {"request_id": request_id},
+                        ),
+                    )
+                    for name, at, content, more in told:
+                        made = scope.log_records.add(time_unix_nano=at, observed_time_unix_nano=at)
+                        texts = {
+                            **{key: said[key].string_value for key in ("session.id", "prompt.id", "model")},
+                            "event.name": name,
+                            "body": json.dumps(content),
+                            "request_body_id": f"body-id-{number}",
+                            **more,
+                        }
+                        for key, text in texts.items():
+                            made.attributes.add(key=key).value.string_value = text
+        found.append(with_traces(whole.SerializeToString()))
+    return found
+
+
+def test_bodies_tell_what_each_request_was_given_and_answered() -> None:
+    [run] = read_runs(spans_of_requests((), with_bodies("claude-code.normal")))
+    first, second = run.calls.models
+    assert [text_of(message) for message in first.input] == [f"<env>\n{ASKED}"]
+    assert [text_of(message) for message in first.span.output] == ["whole answer 1"]
+    assert [text_of(message) for message in second.span.output] == ["whole answer 2"]
+    assert (run.outcome, steps(run), tokens(run)) == ("ok", "model tool model", TWICE)

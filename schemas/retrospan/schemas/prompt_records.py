@@ -21,12 +21,15 @@ ANSWER = "assistant_response"
 #: The execution of a tool was allowed or not. It is over.
 DECISION = "tool_decision"
 EXECUTIONS = ("tool_result", "tool_call")
-ACTS = frozenset((PROMPT, REQUEST, *ENDS, PIECE, ANSWER, DECISION, *EXECUTIONS))
+#: What was sent to a model's API, and what came back, whole: read where it lies on the span around the request.
+BODIES = ("api_request_body", "api_response_body")
+ACTS = frozenset((PROMPT, REQUEST, *ENDS, PIECE, ANSWER, DECISION, *EXECUTIONS, *BODIES))
 
 #: Attributes, by what they say; the first that a record has counts. What a record is about:
 SESSIONS = (semconv.SESSION_ID, "conversation.id")
 PROMPTS = ("prompt.id", "prompt_id")
 REQUEST_IDS = ("request_id", "response_id")
+BODY_IDS = ("request_body_id",)
 CALL_IDS = ("tool_use_id", "call_id")
 AGENT_IDS = ("agent_id",)
 AGENTS = ("agent.name", "agent_name")
@@ -64,7 +67,7 @@ SEQUENCES = ("event.sequence",)
 #: All of these that hold no text of a person, a model or a tool.
 NUMBERS_AND_NAMES = (
     semconv.EVENT_NAME,
-    *(*SESSIONS, *PROMPTS, *REQUEST_IDS, *CALL_IDS, *AGENT_IDS, *AGENTS, *MODELS, *TOOLS),
+    *(*SESSIONS, *PROMPTS, *REQUEST_IDS, *BODY_IDS, *CALL_IDS, *AGENT_IDS, *AGENTS, *MODELS, *TOOLS),
     *(*DURATIONS_MS, *SUCCESSES, *ERROR_TYPES, *DECISIONS, *SEQUENCES),
     *(name for names in TOKENS.values() for name in names),
 )

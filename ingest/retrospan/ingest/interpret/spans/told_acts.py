@@ -33,6 +33,7 @@ class Request:
     is_answered: bool = False  # whether its answer was told, be it without the text
     text: str | None = None
     calls: dict[str, OwnRecord] = field(default_factory=dict)  # by id, what told of each last
+    has_body: bool = False  # whether the answer was told whole as well
 
     @property
     def ended_at(self) -> int:
@@ -71,7 +72,20 @@ def read_acts(ordered: Sequence[OwnRecord]) -> Acts:
                 request.calls[call_id] = record
             if act != words.DECISION or is_refused(said):
                 acts.executions[call_id] = record
+    _read_bodies(acts, [record for act, record in told if act in words.BODIES])
     return acts
+
+
+def _read_bodies(acts: Acts, bodies: Sequence[OwnRecord]) -> None:
+    """Note of which requests the bodies were told: that of the answer names its request, that of the request the other."""
+    of_bodies: dict[str, Request] = {}
+    for record in bodies:
+        if (request := acts.by_id.get(text_of(record, words.REQUEST_IDS))) is not None:
+            request.has_body = True
+            of_bodies[text_of(record, words.BODY_IDS)] = request
+    for record in bodies:
+        if (request := of_bodies.get(text_of(record, words.BODY_IDS))) is not None:
+            request.started_at = min(request.started_at, record.log.time_ns)
 
 
 def _read_requests(acts: Acts, told: Sequence[tuple[str, OwnRecord]]) -> None:

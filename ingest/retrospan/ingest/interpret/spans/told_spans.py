@@ -55,6 +55,7 @@ def spans_of_acts(trace_id: str, records: Sequence[OwnRecord]) -> list[Span]:
     spans += [_model_span(root, parents, request) for request in acts.requests]
     spans += [_tool_span(root, parents, call_id, record) for call_id, record in acts.executions.items()]
     root.started_at = min(span.started_at for span in spans)
+    root.logs = [record.log for record in sorted(records, key=order_of)]
     for span in spans[1:]:
         span.ended_at = max(span.ended_at, span.started_at)
     if is_over(acts):
@@ -195,6 +196,8 @@ def words_told(acts: Acts) -> dict[str, str]:
 
 def answer_told(request: Request) -> dict[str, str]:
     """Return what a model is known to have answered, in the same way: its text, and the calls that it asked for."""
+    if request.has_body:
+        return {}  # which tells more
     parts = [_text_part(request.text)] if request.text is not None else []
     parts += [_call_part(call_id, record) for call_id, record in request.calls.items()]
     return {semconv.OUTPUT_MESSAGES: _messages("assistant", parts)} if parts else {}
