@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import signal
 import socket
 import subprocess
@@ -127,6 +128,7 @@ def _commands(alerted: Alerted) -> None:
     served = alerted.served
     listed = served.run("alerts", "list")
     assert "any-run" in listed and "fires (1 row)" in listed and "fails: " in listed
+    assert re.search(r" \d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ\n", listed)
     rows = [json.loads(line) for line in served.run("alerts", "list", "--json").splitlines()]
     assert [each["outcome"] for each in rows[0]["alerts"]] == ["sent", "sent"] and rows[0]["evaluated_here"]
     before = len(alerted.heard.requests)

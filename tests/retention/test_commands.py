@@ -56,6 +56,7 @@ def test_the_commands_of_a_collector(served: Served, tmp_path: Path) -> None:
 
     said = served.run("retention", "plan", "--at", "2240-01-01")
     [plan] = [line.split()[-1] for line in said.splitlines() if line.startswith("to delete just that: ")]
+    assert "last arrival (UTC)" in said
     assert plan.startswith("8520336000000000000-6-")
     for words in (("apply", "--plan", plan), ("apply", "--plan", plan[:-1]), ("plan", "--plan", plan)):
         assert served.run("retention", *words, code=2) == ""

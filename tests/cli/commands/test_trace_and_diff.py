@@ -163,7 +163,7 @@ def test_down_tells_the_runs_it_reached_and_can_be_cut_to_some_of_them(ask: Ask)
     (refund,) = [run for run in runs if run["run_id"] == REFUND]
     whole = ask("trace", f"{REFUND}/2", "--down")
     chosen = ask("trace", f"{REFUND}/2", "--down", "--agent", refund["agent_name"])
-    assert chosen.lines[0].startswith("reached 1 run")
+    assert chosen.lines[0] == "reached 1 run; times UTC"
     assert f"agent {refund['agent_name']}" in chosen.lines[1]
     assert chosen.lines[2:] == whole.lines, "all of it lies in that run"
     none = ask("trace", f"{REFUND}/2", "--down", "--agent", "nobody", "--exit-code")

@@ -102,7 +102,7 @@ def _list(screen: Screen, lines: list[dict[str, object]]) -> int:
 def _cells(line: dict[str, object]) -> list[str]:
     rule = _table(line, "rule")
     alerts = _tables(line, "alerts")
-    told = Moment(_whole(alerts[0]["at"]) * 1_000_000).rfc3339()[:19] if alerts else "never"
+    told = Moment(_whole(alerts[0]["at"]) * 1_000_000).rfc3339()[:19] + "Z" if alerts else "never"
     return [
         *(str(rule[name]) for name in ("name", "severity", "view", "condition")),
         _now(_table(line, "last")),

@@ -39,7 +39,7 @@ _COLUMNS = (
     Column("runs", right=True),
     Column("spans", right=True),
     Column("size", right=True),
-    Column("last arrival", priority=2),
+    Column("last arrival (UTC)", priority=2),
 )
 
 

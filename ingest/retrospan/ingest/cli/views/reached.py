@@ -66,7 +66,8 @@ def show_reached(session: Session, groups: list[Row]) -> None:
     """Write how many runs were reached, and which: by agent and service with their versions."""
     runs, failed = _sum(groups, "runs"), _sum(groups, "failed")
     tail = f", {failed:,} of them not ok" if failed else ""
-    session.screen.line((f"reached {counted(runs, 'run')}{tail}", "bold"))
+    zone = f"; {session.zone_note()}" if groups else ""
+    session.screen.line((f"reached {counted(runs, 'run')}{tail}", "bold"), (zone, "dim"))
     for group in groups[:MOST_GROUPS]:
         session.screen.line(f"  {counted(whole(group, 'runs') or 0, 'run')}  {_named(session, group)}")
     if len(groups) > MOST_GROUPS:
