@@ -76,6 +76,7 @@ def test_unknown_references(ask: Ask) -> None:
 
 def test_two_runs_part_at_the_third_step(ask: Ask) -> None:
     said = ask("diff", HELD, ASKED)
+    assert "times UTC" not in said.lines[1] and said.lines[2].endswith(" steps  times UTC")
     assert said.code == 0
     assert said.lines[0] == "The runs diverge at step 3: the same request, another answer.  cause: sampling"
     assert "  1-2     same (model orla, tool get_weather)" in said.lines

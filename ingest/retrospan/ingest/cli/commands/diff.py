@@ -133,9 +133,14 @@ def run(arguments: argparse.Namespace) -> int:
     with session.screen.paged():
         session.screen.line((sentence(divergence, steps_a, steps_b), "bold"))
         if not divergence["identical"]:
-            for name, found in (("A", run_a), ("B", run_b)):
-                if found is not None:
-                    session.screen.line(*_run_line(session, name, found))
+            lines = [
+                _run_line(session, name, found)
+                for name, found in (("A", run_a), ("B", run_b))
+                if found is not None
+            ]
+            for line in lines:
+                zone = f"  {session.zone_note()}" if line is lines[-1] else ""
+                session.screen.line(*line, (zone, "dim"))
             _show(session, rows, {"A": a, "B": b})
     if not divergence["identical"]:
         session.screen.hint(
