@@ -166,3 +166,21 @@ def test_a_prompt_in_a_run_without_model_calls_is_one_that_was_not_read() -> Non
     assert one_doubt(agent(), act("", 1, sent=prompt))[0] == "model_calls"
     assert doubts(agent(), act("", 1, sent="How is Oslo?")) == []
     assert doubts(agent(), act("", 1, sent=prompt), chat(3, [ASKED], SNOW)) == []
+
+
+def test_a_call_that_is_how_the_agent_answers_is_in_no_doubt() -> None:
+    def found(answer: str, **more: Any) -> list[tuple[str, str]]:
+        asked = said("assistant", asks("weather", OSLO, "c1"))
+        last = asks("final_answer", {"answer": "Snow.", **more}, "c2")
+        calls = [
+            chat(1, [ASKED], asks("weather", OSLO, "c1")),
+            chat(5, [ASKED, asked, returned("c1", SNOW)], last),
+        ]
+        output = json.dumps([said("assistant", answer)])
+        return [
+            each for each in doubts(agent(gen_ai__output__messages=output), *calls) if each[0] == "tool_calls"
+        ]
+
+    reason = "asked for, and nothing shows whether it was executed: executions have no spans here"
+    assert found("Snow.") == []
+    assert found("Rain.") == found("Snow.", urgent=True) == [("tool_calls", reason)]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from retrospan.ingest.interpret.calls.calls import ModelCall
+from retrospan.ingest.interpret.calls.calls import ModelCall, ToolCall
 from retrospan.ingest.interpret.invariants.assembled_run import AssembledRun
 from retrospan.ingest.interpret.messages.message import text_of
 from retrospan.ingest.interpret.messages.provider_payloads import parse_question
@@ -60,16 +60,23 @@ def _lacks(call: ModelCall, field: str) -> bool:
 def calls_without_end(run: AssembledRun) -> Iterator[ParseIssue]:
     """Yield calls of which nothing shows whether they were executed, in a run whose executions are known by later prompts.
 
-    Where executions have spans, that one has none says that there was none, as far as it is known.
+    Where executions have spans, that one has none says that there was none, as far as it is known. A call that was given
+    just what the run returned is how its agent answers.
     """
     told = [tool.result_source for tool in run.calls.tools if tool.span is None]
     if "message" not in told or len(told) < len(run.calls.tools):
         return
     for tool in run.calls.tools:
-        if tool.status == "unknown" and tool.asked is not None:
+        if tool.status == "unknown" and tool.asked is not None and not _is_answer(tool, run):
             asking = run.calls.models[tool.asked.by - 1].span.sent.span_id
             reason = "asked for, and nothing shows whether it was executed: executions have no spans here"
             yield issue(asking, "tool_calls", tool.call_id or tool.name, reason)
+
+
+def _is_answer(tool: ToolCall, run: AssembledRun) -> bool:
+    """Tell whether the only argument of a call is the answer of the run."""
+    given = list(tool.arguments.values()) if isinstance(tool.arguments, dict) else []
+    return run.answer is not None and len(given) == 1 and given == [run.answer.text]
 
 
 def echoing_runs(run: AssembledRun) -> Iterator[ParseIssue]:
