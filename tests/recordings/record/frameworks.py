@@ -199,6 +199,17 @@ FRAMEWORKS: dict[str, Framework] = {
         openinference("langchain", "langgraph>=1", "langchain>=1", "langchain-openai"),
         "langgraph_agent.py",
     ),
+    "langgraph-azure": Framework(
+        ("langgraph>=1", "langchain>=1", "langchain-openai", "langchain-azure-ai[opentelemetry]", *OTEL),
+        "langgraph_azure.py",
+    ),
+    "langgraph-supervisor": Framework(
+        openinference(
+            "langchain", "langgraph-supervisor", "langgraph>=1", "langchain>=1", "langchain-openai"
+        ),
+        "langgraph_supervised.py",
+        ("handoff",),
+    ),
     "langgraph-laminar": Framework(
         ("lmnr", "langgraph>=1", "langchain>=1", "langchain-openai"), "langgraph_laminar.py", protocol="grpc"
     ),
@@ -250,6 +261,11 @@ FRAMEWORKS: dict[str, Framework] = {
     "llama-index": Framework(
         openinference("llama-index", "llama-index-core>=0.14", "llama-index-llms-openai"),
         "llama_index_agent.py",
+    ),
+    "llama-index-handoff": Framework(
+        openinference("llama-index", "llama-index-core>=0.14", "llama-index-llms-openai"),
+        "llama_index_handoff.py",
+        ("handoff",),
     ),
     "llama-index-mlflow": Framework(
         ("mlflow>=3", "llama-index-core>=0.14", "llama-index-llms-openai", *OTEL), "llama_index_mlflow.py"
@@ -368,6 +384,16 @@ FRAMEWORKS: dict[str, Framework] = {
     ),
     "semantic-kernel-mlflow": Framework(("mlflow>=3", "semantic-kernel>=1.30", *OTEL), "semantic_mlflow.py"),
     "smolagents": Framework(openinference("smolagents", "smolagents[openai]>=1.20"), "smol.py"),
+    "smolagents-genai": Framework(
+        (
+            "smolagents[openai]>=1.20",
+            "opentelemetry-instrumentation-genai-smolagents",
+            "opentelemetry-instrumentation-genai-openai",
+            *OTEL,
+        ),
+        "smol_genai.py",
+        settings=GENAI,
+    ),
     "smolagents-openlit": Framework(("openlit", "smolagents[openai]", *OTEL), "smol_openlit.py"),
     "smolagents-mlflow": Framework(("mlflow>=3", "smolagents[openai]>=1.20", *OTEL), "smol_mlflow.py"),
     "smolagents-traceai": Framework(
