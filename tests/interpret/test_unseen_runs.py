@@ -133,6 +133,17 @@ def test_a_result_in_the_quotes_of_a_text_is_what_is_in_them() -> None:
     assert returned_as('"{not JSON"') == '"{not JSON"'
     assert told_error(json.dumps("Error: locked")) == "Error: locked"
     assert told_error('"All is well: no Error: at all"') is None
+    declined = (
+        'An agent requires permission to use "run_shell", but that permission was declined. Matching rule: 3'
+    )
+    assert told_error(declined, "run_shell") == declined
+    assert told_error(declined, "read_file") is None, "what a file says of another tool"
+    assert told_error("Permission to use Bash has been denied.", "Bash") is not None
+    assert (
+        told_error("It requested permissions to use Bash, but you haven't granted it yet.", "Bash")
+        is not None
+    )
+    assert told_error("Bash: the permission was granted, and never denied", "Bash") is None
     locked = "The record is locked.\n\nFix the errors and try again."
     assert told_error(locked) == locked
     assert told_error("Fix the errors and try again, says the manual.") is None

@@ -17,6 +17,11 @@ _RAISED = re.compile(
 _NO_TOOL = re.compile(
     r"(?:Unknown|No such|Invalid) (?:tool|function)\b|(?:Tool|Function)\b[^\n]{1,200}? (?:not found|does not exist)\b"
 )
+#: How they tell it that the tool was not allowed, in the first sentence.
+_NOT_ALLOWED = re.compile(
+    r"[^\n]{0,160}?\b[Pp]ermissions?(?: to use [^\n.]{1,100}?)?"
+    r"(?: (?:was|were|is|has been|have been) (?:denied|declined|refused|rejected|not granted)|, but [^\n.]{1,40}n't granted)\b"
+)
 #: How Pydantic AI ends what it tells a model that is to try again.
 _TRY_AGAIN = "\n\nFix the errors and try again."
 #: How the JSON of a text begins that is itself the JSON of an object or a list.
@@ -58,12 +63,12 @@ def _is_error(said: object) -> bool:
 def told_error(response: object, tool: str = "") -> str | None:
     """Return the error that a result tells which is known from a message alone, with nothing else to say how it went: that
     of `error_of`, a text that begins, or ends, as frameworks write what a tool has raised, or one that begins as they write
-    that there is no such tool, and names it."""
+    that there is no such tool, or that it was not allowed, and names it."""
     if isinstance(response, str):
         plain = _without_quotes(response)
         if _RAISED.match(plain) or plain.endswith(_TRY_AGAIN):
             return plain
-        refused = _NO_TOOL.match(plain) if tool else None
+        refused = (_NO_TOOL.match(plain) or _NOT_ALLOWED.match(plain)) if tool else None
         if refused is not None and tool in plain[: refused.end() + len(tool) + 20]:
             return plain
         return error_of(read_repr(response)) if response.startswith(_PRINTED_ERROR) else None
