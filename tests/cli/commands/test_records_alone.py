@@ -37,6 +37,10 @@ def test_records_without_a_trace_are_named(
         logs(record("app.started", AT, trace_id=b"t" * 16, span_id=b"s" * 8)).SerializeToString()
     )
     assert "1 request arrived" in of_a_trace
+    served.until(lambda: served.health()["stored_log_records"] == 1)
+    asked = 'retrospan sql "SELECT service_name, event_name, count() FROM logs GROUP BY ALL"'
+    assert asked in said()
+    assert "app.started" in served.run("sql", asked.split('"')[1])
     assert "log record" not in of_a_trace
     assert "\n1 log record names no trace and makes no run:" in said(from_agents("", "noted"))
     of_agents = (

@@ -57,9 +57,12 @@ def nothing_yet(address: str, health: Mapping[str, object]) -> str:
             "otherwise),\nor see what runs look like: retrospan demo"
         )
     refused = f", {counted(rejects, 'request')} could not be read (view rejects)" if rejects else ""
+    # An evaluation, say, may come long before the run that it judges.
+    is_records = _number(health, "stored_log_records") and not _number(health, "stored_spans")
+    named, view = ("event_name", "logs") if is_records else ("name", "spans")
     return (
         f"{said}: {counted(received, 'request')} arrived{refused}, but no trace with a model or tool call.\n"
-        'What came: retrospan sql "SELECT service_name, name, count() FROM spans GROUP BY ALL"'
+        f'What came: retrospan sql "SELECT service_name, {named}, count() FROM {view} GROUP BY ALL"'
     )
 
 
