@@ -41,7 +41,7 @@ def name_agents_at_work(tree: Tree) -> None:
             span.agent_name = latest[around]
     for around, names in named.items():
         if len(names) == 1 and around.agent_name in (None, around.sent.name):
-            (around.agent_name,) = names
+            around.agent_name = next(iter(names))
 
 
 def _at_work(span: NormalizedSpan) -> str | None:
