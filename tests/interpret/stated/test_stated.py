@@ -205,6 +205,17 @@ def test_effects_say_what_follows_from_the_span_alone() -> None:
     assert [problem.field for problem in rows.problems] == ["retrospan.compensates"]
 
 
+def test_what_was_planned_may_have_been_executed_where_its_call_failed() -> None:
+    planned = {"retrospan.effect": "write", "retrospan.effect.status": "planned"}
+    rows = told(
+        span(1, 0, 0, []),
+        tool(2, 10, **planned),
+        replace(tool(3, 20, **planned), status="error"),
+        replace(tool(4, 30, **{**planned, "retrospan.effect.status": "failed"}), status="error"),
+    )
+    assert [row.effect_status for row in rows.effects] == ["planned", "unknown", "failed"]
+
+
 def test_a_span_and_one_inside_that_tell_of_one_effect_are_one() -> None:
     write = {"retrospan.effect": "write", "retrospan.idempotency.key": "k"}
     inside = span(3, 2, 11, [], **write)

@@ -95,9 +95,9 @@ def _repeated(tree: Tree, telling: list[NormalizedSpan]) -> set[NormalizedSpan]:
 
 def _status(span: NormalizedSpan, said: str | None) -> str:
     """Return what the program says, else what follows from the span alone: a call that ended well was executed, one that
-    failed or was given up may have been, one that was refused was not. What was planned and never ended may have been
-    executed as well."""
-    if said is not None and not (said == "planned" and span.is_unfinished):
+    failed or was given up may have been, one that was refused was not. What was planned, and failed or never ended, may have
+    been executed as well."""
+    if said is not None and not (said == "planned" and (span.is_unfinished or span.failed)):
         return said
     if span.refused and not span.has_result:
         return "skipped"
