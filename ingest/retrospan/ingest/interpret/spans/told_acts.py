@@ -35,10 +35,6 @@ class Request:
     calls: dict[str, OwnRecord] = field(default_factory=dict)  # by id, what told of each last
     has_body: bool = False  # whether the answer was told whole as well
 
-    @property
-    def ended_at(self) -> int:
-        return self.record.log.time_ns
-
 
 @dataclass(slots=True)
 class Acts:

@@ -104,7 +104,8 @@ def _agents_below(root: Span, acts: Acts) -> list[Span]:
             found[agent_id] = _span(
                 root.trace_id, record, agent_id, "invoke_agent", _INTERNAL, said, root.span_id
             )
-            found[agent_id].attributes = said
+            # Of the record only its place in time is the agent's.
+            found[agent_id].attributes, found[agent_id].status = said, "unset"
         span = found[agent_id]
         span.started_at = min(span.started_at, record.log.time_ns - duration_ns(record.log.attributes))
         span.ended_at = max(span.ended_at, record.log.time_ns)
