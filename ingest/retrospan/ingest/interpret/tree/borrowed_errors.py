@@ -73,9 +73,12 @@ def _clear_above(tree: Tree, failed: Sequence[NormalizedSpan]) -> None:
     last = _last_requests(tree) if repeating else {}
     # One tool after which nobody was answered is enough for what is around it to have failed with it.
     borrowed, own = set[NormalizedSpan](), set[NormalizedSpan]()
+    gone_up = set[tuple[NormalizedSpan, tuple[str, str]]]()  # from where all above that repeats an error is its own
     for tool in tools if repeating else ():
         error, agent, is_stopped = _error(tool), None, False
         for above in tree.ancestors(tool):
+            if is_stopped and (above, error) in gone_up:
+                break
             if repeating.get(above) == error:
                 is_stopped = is_stopped or agent is None or not _answered(last.get(agent), tool)
                 (own if is_stopped else borrowed).add(above)
@@ -83,6 +86,8 @@ def _clear_above(tree: Tree, failed: Sequence[NormalizedSpan]) -> None:
                 is_stopped = True
             elif agent is None and above.operation == "agent" and above.sent.ended_at > 0:
                 agent = above
+            if is_stopped:
+                gone_up.add((above, error))
     for span in borrowed - own:
         span.failed, span.error_type, span.error_message = False, None, None
 
