@@ -73,8 +73,11 @@ def _clear_above(tree: Tree, failed: Sequence[NormalizedSpan]) -> None:
     last = _last_requests(tree) if repeating else {}
     # One tool after which nobody was answered is enough for what is around it to have failed with it.
     borrowed, own = set[NormalizedSpan](), set[NormalizedSpan]()
-    gone_up = set[tuple[NormalizedSpan, tuple[str, str]]]()  # from where all above that repeats an error is its own
-    for tool in tools if repeating else ():
+    gone_up = set[
+        tuple[NormalizedSpan, tuple[str, str]]
+    ]()  # from where all above that repeats an error is its own
+    repeated = set(repeating.values())
+    for tool in (tool for tool in tools if _error(tool) in repeated):
         error, agent, is_stopped = _error(tool), None, False
         for above in tree.ancestors(tool):
             if is_stopped and (above, error) in gone_up:
