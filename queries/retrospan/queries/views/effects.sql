@@ -156,9 +156,16 @@ LEFT JOIN
                 c.span_id AS span_id,
                 c.at AS at,
                 assumeNotNull(c.compensates) AS undone,
-                r.origin_run_id AS origin_run_id
+                r.origin_run_id AS origin_run_id,
+                groupArray(assumeNotNull(c.compensates)) OVER (PARTITION BY c.tenant, r.origin_run_id) AS undone_in_origin
             FROM canon_effects AS c
-            INNER JOIN (SELECT tenant, run_id, generation, origin_run_id FROM canon_runs FINAL WHERE NOT deleted) AS r
+            INNER JOIN
+            (
+                SELECT tenant, run_id, generation, origin_run_id
+                FROM canon_runs FINAL
+                WHERE NOT deleted
+                    AND (tenant, run_id) IN (SELECT tenant, run_id FROM canon_effects WHERE isNotNull(compensates))
+            ) AS r
                 ON r.tenant = c.tenant AND r.run_id = c.run_id AND r.generation = c.generation
             WHERE isNotNull(c.compensates) AND c.effect_status = 'executed'
         ) AS x
@@ -169,26 +176,38 @@ LEFT JOIN
                 c.span_id AS span_id,
                 groupArray(c.run_id) AS run_ids,
                 groupArray(r.origin_run_id) AS origins
-            FROM canon_effects AS c
-            INNER JOIN (SELECT tenant, run_id, generation, origin_run_id FROM canon_runs FINAL WHERE NOT deleted) AS r
-                ON r.tenant = c.tenant AND r.run_id = c.run_id AND r.generation = c.generation
-            WHERE (c.tenant, c.span_id) IN
+            FROM
             (
-                SELECT tenant, assumeNotNull(compensates)
+                SELECT tenant, run_id, generation, span_id
                 FROM canon_effects
-                WHERE isNotNull(compensates)
-            )
+                WHERE (tenant, span_id) IN
+                (
+                    SELECT tenant, assumeNotNull(compensates)
+                    FROM canon_effects
+                    WHERE isNotNull(compensates)
+                )
+            ) AS c
+            INNER JOIN
+            (
+                SELECT tenant, run_id, generation, origin_run_id
+                FROM canon_runs FINAL
+                WHERE NOT deleted
+                    AND (tenant, run_id) IN
+                    (
+                        SELECT tenant, run_id
+                        FROM canon_effects
+                        WHERE (tenant, span_id) IN
+                        (
+                            SELECT tenant, assumeNotNull(compensates)
+                            FROM canon_effects
+                            WHERE isNotNull(compensates)
+                        )
+                    )
+            ) AS r ON r.tenant = c.tenant AND r.run_id = c.run_id AND r.generation = c.generation
             GROUP BY tenant, span_id
         ) AS t ON t.tenant = x.tenant AND t.span_id = x.undone
         -- What was undone in turn undoes nothing.
-        WHERE (x.tenant, x.origin_run_id, x.span_id) NOT IN
-        (
-            SELECT c.tenant, r.origin_run_id, assumeNotNull(c.compensates)
-            FROM canon_effects AS c
-            INNER JOIN (SELECT tenant, run_id, generation, origin_run_id FROM canon_runs FINAL WHERE NOT deleted) AS r
-                ON r.tenant = c.tenant AND r.run_id = c.run_id AND r.generation = c.generation
-            WHERE isNotNull(c.compensates) AND c.effect_status = 'executed'
-        )
+        WHERE NOT has(x.undone_in_origin, x.span_id)
     )
     GROUP BY tenant, run_id, undone
 ) AS u ON u.tenant = e.tenant AND u.run_id = e.run_id AND u.undone = e.span_id

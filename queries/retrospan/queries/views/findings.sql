@@ -65,7 +65,13 @@ WHERE f.rule != 'unconfirmed_effect'
             (
                 SELECT e.tenant, assumeNotNull(e.compensates)
                 FROM canon_effects AS e
-                INNER JOIN (SELECT tenant, run_id, generation FROM canon_runs FINAL WHERE NOT deleted) AS s
+                INNER JOIN
+                (
+                    SELECT tenant, run_id, generation
+                    FROM canon_runs FINAL
+                    WHERE NOT deleted
+                        AND (tenant, run_id) IN (SELECT tenant, run_id FROM canon_effects WHERE isNotNull(compensates))
+                ) AS s
                     USING (tenant, run_id, generation)
                 WHERE isNotNull(e.compensates) AND e.effect_status = 'executed'
             )

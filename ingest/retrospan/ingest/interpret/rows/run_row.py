@@ -175,33 +175,36 @@ def _first_number(places: Sequence[Attributes], key: str) -> int | None:
 
 
 def _usage(run: InterpretedRun) -> tuple[int | None, int | None]:
-    """Return the run's tokens: each model call once, roll-ups above only where no call says any, or one that did not fail does
-    not say both and they come to more; or one that has no span of its own says none: then those of the others are not all. Or
-    those of the model's spans around all requests."""
+    """Return the run's tokens: each model call once, roll-ups above only where no call says any, or one that has no span of its
+    own says none: then those of the others are not all. Or those of the model's spans around all requests.
+
+    Of a side that a call does not say, though it did not fail, the roll-ups count where they come to more.
+    """
     counted = [*counts_of_calls(run.tree, run.calls.models)]
     own = [tokens for _, tokens in counted]
-    said = [_counts(tokens) for tokens in own]
+    says_any = any(map(_counts, own))
     went_well = [(call.span, tokens) for call, tokens in counted if not call.span.failed]
-    lacks = any(tokens.input is None or tokens.output is None for _, tokens in went_well)
-    if lacks or not any(said):
-        tops = [r.tokens for r in run.tree.roots() if r.operation in ("agent", "workflow")]
-        tops = [tokens for tokens in tops if _counts(tokens)]
-        untold = any(span.is_told and not _counts(tokens) for span, tokens in went_well)
-        if not any(said) or untold or _comes_to_more(tops, own):
-            own = tops
-        if not own and not any(said):
+    tops = [r.tokens for r in run.tree.roots() if r.operation in ("agent", "workflow")]
+    if not says_any or any(span.is_told and not _counts(tokens) for span, tokens in went_well):
+        own = [tokens for tokens in tops if _counts(tokens)]
+        if not own and not says_any:
             own = tokens_around(run.tree, run.calls.models)
-    return _sums(own)
+        return _sums(own)
+    given, made = _sums(own)
+    given_above, made_above = _sums(tops)
+    if any(tokens.input is None for _, tokens in went_well):
+        given = _greater(given, given_above)
+    if any(tokens.output is None for _, tokens in went_well):
+        made = _greater(made, made_above)
+    return given, made
 
 
 def _counts(tokens: TokenUsage) -> bool:
     return tokens.input is not None or tokens.output is not None
 
 
-def _comes_to_more(some: Sequence[TokenUsage], others: Sequence[TokenUsage]) -> bool:
-    """Tell whether some counts have more on a side than others, and less on none."""
-    pairs = [(a or 0, b or 0) for a, b in zip(_sums(some), _sums(others), strict=True)]
-    return all(a >= b for a, b in pairs) and any(a > b for a, b in pairs)
+def _greater(one: int | None, other: int | None) -> int | None:
+    return other if one is None else max(one, other or 0)
 
 
 def _sums(counts: Sequence[TokenUsage]) -> tuple[int | None, int | None]:
