@@ -1,10 +1,9 @@
 """The one place that both receivers hand requests to: read, salvage, make durable, report the outcome.
 
-A request that reads as a whole goes into the log byte for byte. From one with bad members the good ones are kept,
-and the record that holds them also holds what was rejected and why. One that cannot be read at all leaves a record
-of that, and is refused.
-
-Log records of no trace that tell what an agent did are given the trace of their prompt (`prompt_traces`).
+A request that reads as a whole goes into the log byte for byte, but that log records of no trace that tell what an agent
+did are given the trace of their prompt (`prompt_traces`). From one with bad members the good ones are kept, and the
+record that holds them also holds what was rejected and why. One that cannot be read at all leaves a record of that, and
+is refused.
 
 With a redactor, secrets are taken out before any of that is durable, and rejects carry no sample of their bytes.
 
