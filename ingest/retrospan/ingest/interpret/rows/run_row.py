@@ -192,19 +192,18 @@ def _usage(run: InterpretedRun) -> tuple[int | None, int | None]:
         return _sums(own)
     given, made = _sums(own)
     given_above, made_above = _sums(tops)
-    if any(tokens.input is None for _, tokens in went_well):
-        given = _greater(given, given_above)
+    if (given_above or 0) < (given or 0) or (made_above or 0) < (made or 0):
+        return given, made  # less on a side: not a sum of these
+    # Nobody asks nothing: an input of 0 was not counted.
+    if any(not tokens.input for _, tokens in went_well):
+        given = given_above or given
     if any(tokens.output is None for _, tokens in went_well):
-        made = _greater(made, made_above)
+        made = made_above or made
     return given, made
 
 
 def _counts(tokens: TokenUsage) -> bool:
     return tokens.input is not None or tokens.output is not None
-
-
-def _greater(one: int | None, other: int | None) -> int | None:
-    return other if one is None else max(one, other or 0)
 
 
 def _sums(counts: Sequence[TokenUsage]) -> tuple[int | None, int | None]:
