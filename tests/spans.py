@@ -8,7 +8,8 @@ from hashlib import sha256
 from fix_recordings import Recording
 from opentelemetry.proto.collector.logs.v1.logs_service_pb2 import ExportLogsServiceRequest
 from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
-from opentelemetry.proto.common.v1.common_pb2 import AnyValue, KeyValue
+from opentelemetry.proto.common.v1.common_pb2 import AnyValue, InstrumentationScope, KeyValue
+from opentelemetry.proto.trace.v1.trace_pb2 import Span as SentSpan
 
 from retrospan.ingest.interpret.grouping.grouping import groups_of, join_turns, runs_of, trace_of
 from retrospan.ingest.interpret.messages.message import Message
@@ -45,6 +46,40 @@ def _attributes(pairs: Iterable[KeyValue]) -> dict[str, object]:
     return {pair.key: _value(pair.value) for pair in pairs}
 
 
+def _span(sent: SentSpan, scope: InstrumentationScope, about: dict[str, object], sequence: int) -> Span:
+    """Return a span as it is decoded from the request of that number; `about` is its resource."""
+    return Span(
+        trace_id=sent.trace_id.hex(),
+        span_id=sent.span_id.hex(),
+        parent_span_id=sent.parent_span_id.hex(),
+        name=sent.name,
+        kind=sent.kind,
+        flags=sent.flags,
+        started_at=sent.start_time_unix_nano,
+        ended_at=sent.end_time_unix_nano,
+        status=("unset", "ok", "error")[sent.status.code],
+        status_message=sent.status.message,
+        scope=scope.name,
+        scope_version=scope.version,
+        attributes=_attributes(sent.attributes),
+        resource=about,
+        events=[
+            Event(name=event.name, time_ns=event.time_unix_nano, attributes=_attributes(event.attributes))
+            for event in sent.events
+        ],
+        links=[
+            Link(
+                trace_id=link.trace_id.hex(),
+                span_id=link.span_id.hex(),
+                attributes=_attributes(link.attributes),
+            )
+            for link in sent.links
+        ],
+        sequence=sequence,
+        heard_sequence=sequence,
+    )
+
+
 def spans_of_requests(traces: Sequence[bytes], logs: Sequence[bytes] = ()) -> list[Span]:
     """Return the spans of the requests with their log records, in the order of the bytes."""
     spans: dict[tuple[str, str], Span] = {}
@@ -53,40 +88,7 @@ def spans_of_requests(traces: Sequence[bytes], logs: Sequence[bytes] = ()) -> li
             about = _attributes(resource.resource.attributes)
             for scope in resource.scope_spans:
                 for sent in scope.spans:
-                    span = Span(
-                        trace_id=sent.trace_id.hex(),
-                        span_id=sent.span_id.hex(),
-                        parent_span_id=sent.parent_span_id.hex(),
-                        name=sent.name,
-                        kind=sent.kind,
-                        flags=sent.flags,
-                        started_at=sent.start_time_unix_nano,
-                        ended_at=sent.end_time_unix_nano,
-                        status=("unset", "ok", "error")[sent.status.code],
-                        status_message=sent.status.message,
-                        scope=scope.scope.name,
-                        scope_version=scope.scope.version,
-                        attributes=_attributes(sent.attributes),
-                        resource=about,
-                        events=[
-                            Event(
-                                name=event.name,
-                                time_ns=event.time_unix_nano,
-                                attributes=_attributes(event.attributes),
-                            )
-                            for event in sent.events
-                        ],
-                        links=[
-                            Link(
-                                trace_id=link.trace_id.hex(),
-                                span_id=link.span_id.hex(),
-                                attributes=_attributes(link.attributes),
-                            )
-                            for link in sent.links
-                        ],
-                        sequence=sequence,
-                        heard_sequence=sequence,
-                    )
+                    span = _span(sent, scope.scope, about, sequence)
                     spans[(span.trace_id, span.span_id)] = span
     own: dict[tuple[str, str], list[OwnRecord]] = {}
     told: dict[str, list[OwnRecord]] = {}

@@ -53,11 +53,12 @@ def _of_trace(trace_id: str, spans: Sequence[Span], records: Sequence[OwnRecord]
     named = {span.span_id: span for span in spans}
     alone: list[Span] = []
     for of_prompt in _by_prompt(records):
-        acts = read_acts(sorted(of_prompt, key=order_of))
+        ordered = sorted(of_prompt, key=order_of)
+        acts = read_acts(ordered)
         if _is_told(acts, requests, calls):
             _complete(acts, requests, calls, named)
-        elif _is_alone(of_prompt, acts):
-            alone += spans_of_acts(trace_id, of_prompt)
+        elif _is_alone(ordered, acts):
+            alone += spans_of_acts(trace_id, ordered, acts)
     return alone
 
 

@@ -20,7 +20,6 @@ from retrospan.ingest.interpret.spans.told_acts import (
     last_request,
     names_of,
     order_of,
-    read_acts,
     text_of,
 )
 from retrospan.ingest.interpret.spans.told_words import (
@@ -38,24 +37,22 @@ from retrospan.schemas.hashing import hash_of
 _INTERNAL = 1
 
 
-def spans_of_acts(trace_id: str, records: Sequence[OwnRecord]) -> list[Span]:
+def spans_of_acts(trace_id: str, ordered: Sequence[OwnRecord], acts: Acts) -> list[Span]:
     """Return the spans that the log records of one prompt alone tell, the agent's first, below the span that they name; none
-    where they tell no act, or not of which prompt.
+    where they tell no act, or not of which prompt. `acts` is what is read of these records, which are in order.
 
     The agent's is open until something shows that the prompt was dealt with: the last act told is a request that failed, or
     an answer that asks for no tool.
     """
-    acts = read_acts(sorted(records, key=order_of))
     if not acts.prompts or not (acts.requests or acts.executions) or _has_spans(acts):
         return []
-    first = min(records, key=order_of)
-    root = _agent(trace_id, first, acts)
+    root = _agent(trace_id, ordered[0], acts)
     spans = [root, *_agents_below(root, acts)]
     parents = {text_in(span.attributes, words.AGENT_IDS) or "": span.span_id for span in spans}
     spans += [_model_span(root, parents, request) for request in acts.requests]
     spans += [_tool_span(root, parents, call_id, record) for call_id, record in acts.executions.items()]
     root.started_at = min(span.started_at for span in spans)
-    root.logs = [record.log for record in sorted(records, key=order_of)]
+    root.logs = [record.log for record in ordered]
     for span in spans[1:]:
         span.ended_at = max(span.ended_at, span.started_at)
     if is_over(acts):
@@ -106,6 +103,7 @@ def _agents_below(root: Span, acts: Acts) -> list[Span]:
             )
             # Of the record only its place in time is the agent's.
             found[agent_id].attributes, found[agent_id].status = said, "unset"
+            found[agent_id].status_message = ""
         span = found[agent_id]
         span.started_at = min(span.started_at, record.log.time_ns - duration_ns(record.log.attributes))
         span.ended_at = max(span.ended_at, record.log.time_ns)
